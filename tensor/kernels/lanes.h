@@ -1,0 +1,88 @@
+/* Internal, for table.c: vectors of independent lanes, and the fused multiply-add.
+ *
+ * fused(a, b, c) is a b + c with one rounding, in every table, so that all give the same bits. */
+#ifndef TGI_LANES_H
+#define TGI_LANES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "tensor/real.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define TGI_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define TGI_VECTOR_BYTES 32
+#else
+#define TGI_VECTOR_BYTES 16
+#endif
+
+enum { LANES = TGI_VECTOR_BYTES / (int)sizeof(tg_real) };
+
+typedef tg_real lanes __attribute__((vector_size(TGI_VECTOR_BYTES)));
+
+#if defined(TG_F64)
+static inline double fused(double a, double b, double c) {
+    return __builtin_fma(a, b, c);
+}
+#elif defined(__FMA__) || defined(__aarch64__)
+static inline float fused(float a, float b, float c) {
+    return __builtin_fmaf(a, b, c);
+}
+#else
+/* Without the instruction: a b is exact in double, and the sum is rounded to odd there (the last
+ * bit set when digits were lost), after which the rounding to float is the only one that counts.
+ * Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using
+ * rounding to odd", IEEE Transactions on Computers 57(4), 2008. */
+static inline float fused(float a, float b, float c) {
+    double product = (double)a * (double)b;
+    double addend = (double)c;
+    double sum = product + addend;
+    double part = sum - product;
+    double lost = (product - (sum - part)) + (addend - part); /* sum + lost is exact */
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    uint64_t even = (bits & 1) ^ 1;
+    uint64_t inexact = (uint64_t)((lost < 0) | (lost > 0)); /* false for NaN, from infinities */
+    uint64_t away = (uint64_t)((lost > 0) == (sum > 0));
+    bits += (inexact & even) * (2 * away - 1); /* to the odd neighbour, towards the exact value */
+    memcpy(&sum, &bits, sizeof sum);
+    return (float)sum;
+}
+#endif
+
+static inline lanes lanes_load(const tg_real *from) {
+    lanes v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+static inline void lanes_store(tg_real *to, lanes v) {
+    memcpy(to, &v, sizeof v);
+}
+
+static inline lanes lanes_splat(tg_real x) {
+    return x - (lanes){0}; /* not +: that would lose the sign of -0 */
+}
+
+static inline lanes lanes_fused(lanes a, lanes b, lanes c) {
+#if defined(__AVX512F__) && defined(TG_F64)
+    return (lanes)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__AVX512F__)
+    return (lanes)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__) && defined(TG_F64)
+    return (lanes)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__AVX2__)
+    return (lanes)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    for (int i = 0; i < LANES; i++)
+        c[i] = fused(a[i], b[i], c[i]);
+    return c;
+#endif
+}
+
+#endif

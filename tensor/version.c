@@ -1,0 +1,5 @@
+#include "tensor/version.h"
+
+const char *tg_version(void) {
+    return TGI_VERSION;
+}
