@@ -1,0 +1,21 @@
+/* Tapegrad: an autodiff training framework in miniature. This is the one header that a program
+ * includes; the order below is the order to read them in. */
+#ifndef TAPEGRAD_H
+#define TAPEGRAD_H
+
+#include "tensor/allocator.h"
+#include "tensor/context.h"
+#include "tensor/real.h"
+#include "tensor/rng.h"
+#include "tensor/shape.h"
+#include "tensor/status.h"
+#include "tensor/tensor.h"
+#include "tensor/version.h"
+
+#include "autograd/gradcheck.h"
+#include "autograd/op.h"
+#include "autograd/ops.h"
+#include "autograd/param.h"
+#include "autograd/tape.h"
+
+#endif

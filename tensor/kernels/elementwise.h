@@ -15,8 +15,8 @@ static void add(int64_t n, const tg_real *a, int64_t a_step, const tg_real *b, i
             out[i] = a[i * a_step] + b[i * b_step];
 }
 
-static void subtract(int64_t n, const tg_real *a, int64_t a_step, const tg_real *b,
-                     int64_t b_step, tg_real *out) {
+static void subtract(int64_t n, const tg_real *a, int64_t a_step, const tg_real *b, int64_t b_step,
+                     tg_real *out) {
     if (a_step == 1 && b_step == 1)
         for (int64_t i = 0; i < n; i++)
             out[i] = a[i] - b[i];
@@ -25,8 +25,8 @@ static void subtract(int64_t n, const tg_real *a, int64_t a_step, const tg_real 
             out[i] = a[i * a_step] - b[i * b_step];
 }
 
-static void multiply(int64_t n, const tg_real *a, int64_t a_step, const tg_real *b,
-                     int64_t b_step, tg_real *out) {
+static void multiply(int64_t n, const tg_real *a, int64_t a_step, const tg_real *b, int64_t b_step,
+                     tg_real *out) {
     if (a_step == 1 && b_step == 1)
         for (int64_t i = 0; i < n; i++)
             out[i] = a[i] * b[i];

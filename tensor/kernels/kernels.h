@@ -68,8 +68,8 @@ struct tgi_kernels {
      * terms go to `out` unless it is NULL. n >= 1. */
     tg_real (*exp_sum)(int64_t n, const tg_real *x, tg_real *maximum, tg_real *out);
     /* x_grad (+)= y (out_grad - sum(y out_grad)), a row of softmax's backward */
-    void (*softmax_backward)(int64_t n, const tg_real *y, const tg_real *out_grad,
-                             tg_real *x_grad, bool accumulate);
+    void (*softmax_backward)(int64_t n, const tg_real *y, const tg_real *out_grad, tg_real *x_grad,
+                             bool accumulate);
     /* x_grad (+)= factor exp(x - maximum) / sum, a row of cross-entropy's backward */
     void (*exp_scaled)(int64_t n, const tg_real *x, tg_real maximum, tg_real factor,
                        tg_real *x_grad, bool accumulate);
@@ -77,8 +77,8 @@ struct tgi_kernels {
     void (*adam)(int64_t n, const tgi_adam_step *step, const tg_real *grad, tg_real *value,
                  tg_real *first, tg_real *second);
     /* velocity = momentum velocity + grad; value -= rate velocity */
-    void (*momentum)(int64_t n, tg_real rate, tg_real momentum, const tg_real *grad,
-                     tg_real *value, tg_real *velocity);
+    void (*momentum)(int64_t n, tg_real rate, tg_real momentum, const tg_real *grad, tg_real *value,
+                     tg_real *velocity);
 };
 
 typedef struct tgi_kernels tgi_kernels;

@@ -26,9 +26,10 @@ static void pack(const tgi_product *p, int64_t first_inner, int64_t inner, int64
 
 /* c[rows, width] += a[rows, inner] panel[inner, width]. `rows` and `vectors` are constants at every
  * call, so that the tile lives in registers. */
-static inline __attribute__((always_inline)) void
-tile(const int rows, const int vectors, int64_t inner, const tg_real *a, int64_t a_row,
-     int64_t a_inner, const tg_real *panel, tg_real *c) {
+static inline __attribute__((always_inline)) void tile(const int rows, const int vectors,
+                                                       int64_t inner, const tg_real *a,
+                                                       int64_t a_row, int64_t a_inner,
+                                                       const tg_real *panel, tg_real *c) {
     lanes sum[TILE_ROWS][PANEL_VECTORS];
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++)
@@ -101,8 +102,8 @@ static void tile_of(int rows, int vectors, int64_t inner, const tg_real *a, int6
 
 /* One column panel of one block of the inner extent: all rows of C, a tile at a time. */
 static void panel_product(const tgi_product *p, int64_t first_inner, int64_t inner,
-                          int64_t first_column, int64_t columns, int vectors,
-                          const tg_real *panel, bool accumulate) {
+                          int64_t first_column, int64_t columns, int vectors, const tg_real *panel,
+                          bool accumulate) {
     tg_real sums[TILE_ROWS * PANEL];
     const int64_t width = vectors * LANES;
     for (int64_t i = 0; i < p->rows; i += TILE_ROWS) {

@@ -74,8 +74,8 @@ static tg_real exp_sum(int64_t n, const tg_real *x, tg_real *maximum, tg_real *o
     return fold(lane);
 }
 
-static void softmax_backward(int64_t n, const tg_real *y, const tg_real *out_grad,
-                             tg_real *x_grad, bool accumulate) {
+static void softmax_backward(int64_t n, const tg_real *y, const tg_real *out_grad, tg_real *x_grad,
+                             bool accumulate) {
     tg_real lane[VIRTUAL_LANES] = {0};
     int64_t i = 0;
     for (; i + VIRTUAL_LANES <= n; i += VIRTUAL_LANES)

@@ -1,0 +1,20 @@
+/* Internal: what operations on broadcast operands share. */
+#ifndef TGI_OPS_ELEMENTWISE_H
+#define TGI_OPS_ELEMENTWISE_H
+
+#include "autograd/op.h"
+
+/* For `check`: the output has the shape to which inputs 0 and 1 broadcast. */
+tg_status tgi_check_broadcast(const char *name, const tg_call *call, tg_plan *plan,
+                              tg_error *error);
+
+/* For `backward`: the gradient of input i (if wanted) gets factor . x, summed to the input's shape;
+ * x has the output's shape. Honours `fresh`. */
+void tgi_add_to_grad(const tg_call *call, int i, double factor, const tg_real *x);
+
+/* Whether the gradient of input i is to be added to, rather than written first. */
+static inline bool tgi_accumulates(const tg_call *call, int i) {
+    return (call->fresh & TG_INPUT(i)) == 0;
+}
+
+#endif
