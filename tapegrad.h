@@ -18,4 +18,16 @@
 #include "autograd/param.h"
 #include "autograd/tape.h"
 
+
+#include "nn/attention.h"
+#include "nn/embedding.h"
+#include "nn/feed_forward.h"
+#include "nn/init.h"
+#include "nn/linear.h"
+#include "nn/transformer.h"
+
+#include "optim/adam.h"
+#include "optim/optimizer.h"
+#include "optim/sgd.h"
+
 #endif

@@ -13,7 +13,7 @@ static tg_tape *tape_of(int input_count, const tg_var *inputs) {
 }
 
 static tg_status no_memory(tg_tape *tape, const tg_op *op) {
-    return tgi_tape_fail(tape, TG_ENOMEM, "%s: out of memory", op->name);
+    return tg_tape_fail(tape, TG_ENOMEM, "%s: out of memory", op->name);
 }
 
 /* One piece of the arena for the lists of inputs and gradients and the attributes. */
@@ -38,23 +38,23 @@ static tg_status gather_inputs(tg_tape *tape, const tg_op *op, const tg_var *inp
                                tgi_node *node) {
     for (int i = 0; i < node->input_count; i++) {
         if (inputs[i].tape != tape)
-            return tgi_tape_fail(tape, TG_EINVAL,
-                                 inputs[i].tape == NULL ? "%s: input %d is no var"
-                                                        : "%s: input %d is of another tape",
-                                 op->name, i);
+            return tg_tape_fail(tape, TG_EINVAL,
+                                inputs[i].tape == NULL ? "%s: input %d is no var"
+                                                       : "%s: input %d is of another tape",
+                                op->name, i);
         tgi_node *input = tgi_node_of(inputs[i], op->name);
         if (input == NULL)
             return tape->error.status;
         tg_type wanted = (op->integers & TG_INPUT(i)) != 0 ? TG_INT32 : TG_REAL;
         if (input->view.type != wanted)
-            return tgi_tape_fail(tape, TG_EMISMATCH, "%s: input %d is to be %s", op->name, i,
-                                 wanted == TG_REAL ? "reals, not integers" : "integers, not reals");
+            return tg_tape_fail(tape, TG_EMISMATCH, "%s: input %d is to be %s", op->name, i,
+                                wanted == TG_REAL ? "reals, not integers" : "integers, not reals");
         node->inputs[i] = &input->view;
         node->wants_grad |= input->wants_grad && (op->differentiable & TG_INPUT(i)) != 0;
     }
     if (node->wants_grad && op->backward == NULL)
-        return tgi_tape_fail(tape, TG_EINVAL, "%s: has no backward, and an input wants a gradient",
-                             op->name);
+        return tg_tape_fail(tape, TG_EINVAL, "%s: has no backward, and an input wants a gradient",
+                            op->name);
     return TG_OK;
 }
 
@@ -67,10 +67,10 @@ static tg_status plan(tg_tape *tape, const tg_op *op, tgi_node *node, tg_plan *p
     if (status == TG_OK)
         status = tgi_array_size(TG_REAL, planned->shape, &node->view.count, &bytes, &error);
     if (status != TG_OK)
-        return tgi_tape_fail(tape, status, "%s", error.message);
+        return tg_tape_fail(tape, status, "%s", error.message);
     if (op->aliases_input && node->view.count != node->inputs[0]->count)
-        return tgi_tape_fail(tape, TG_ESHAPE, "%s: the output has not its input's elements",
-                             op->name);
+        return tg_tape_fail(tape, TG_ESHAPE, "%s: the output has not its input's elements",
+                            op->name);
     node->view.shape = planned->shape;
     node->view.type = TG_REAL;
     node->backward_scratch_bytes = planned->backward_scratch_bytes;
@@ -141,8 +141,8 @@ tg_var tg_apply(const tg_op *op, int input_count, const tg_var *inputs, const vo
     if (tape == NULL || tape->error.status != TG_OK)
         return tgi_no_var(tape);
     if (op->input_count != TG_ANY_NUMBER && op->input_count != input_count) {
-        tgi_tape_fail(tape, TG_EINVAL, "%s: takes %d inputs, not %d", op->name, op->input_count,
-                      input_count);
+        tg_tape_fail(tape, TG_EINVAL, "%s: takes %d inputs, not %d", op->name, op->input_count,
+                     input_count);
         return tgi_no_var(tape);
     }
     tgi_arena_mark before = tgi_arena_now(&tape->arena);

@@ -69,8 +69,8 @@ static tg_status take_input_grads(tg_tape *tape, pool *spare, tgi_node *node, ui
         if (grad->data == NULL)
             grad->data = take_grad(tape, spare, input->view.count);
         if (grad->data == NULL)
-            return tgi_tape_fail(tape, TG_ENOMEM, "backward: no memory for the gradients of %s",
-                                 node->op->name);
+            return tg_tape_fail(tape, TG_ENOMEM, "backward: no memory for the gradients of %s",
+                                node->op->name);
         if (!grad->written && node->op->writes_fresh && i < 31 && unshared(node, i))
             *fresh |= TG_INPUT(i);
         else if (!grad->written)
@@ -97,8 +97,8 @@ static tg_status step_back(tg_tape *tape, pool *spare, tgi_node *node) {
     if (node->backward_scratch_bytes > 0) {
         call.scratch = tgi_arena_take(&tape->arena, node->backward_scratch_bytes);
         if (call.scratch == NULL)
-            return tgi_tape_fail(tape, TG_ENOMEM, "backward: no memory for the scratch of %s",
-                                 node->op->name);
+            return tg_tape_fail(tape, TG_ENOMEM, "backward: no memory for the scratch of %s",
+                                node->op->name);
     }
     node->op->backward(&call);
     tgi_arena_rewind(&tape->arena, before);
@@ -110,17 +110,17 @@ static tg_status step_back(tg_tape *tape, pool *spare, tgi_node *node) {
 /* Whether the recording can still go backward: once only, and with the parameters as they were. */
 static tg_status check_state(tg_tape *tape, const tgi_node *output) {
     if (tape->went_backward)
-        return tgi_tape_fail(tape, TG_ESTATE,
-                             "backward: this recording has gone backward already; reset the tape");
+        return tg_tape_fail(tape, TG_ESTATE,
+                            "backward: this recording has gone backward already; reset the tape");
     if (!output->wants_grad)
-        return tgi_tape_fail(tape, TG_EINVAL,
-                             "backward: nothing that the output depends on wants a gradient");
+        return tg_tape_fail(tape, TG_EINVAL,
+                            "backward: nothing that the output depends on wants a gradient");
     for (uint32_t i = 0; i < tape->length; i++) {
         const tgi_node *node = tgi_node_at(tape, i);
         if (node->param != NULL && node->param->version != node->param_version)
-            return tgi_tape_fail(tape, TG_ESTATE,
-                                 "backward: parameter %s was changed after it was used",
-                                 node->param->name);
+            return tg_tape_fail(tape, TG_ESTATE,
+                                "backward: parameter %s was changed after it was used",
+                                node->param->name);
     }
     return TG_OK;
 }
@@ -132,7 +132,7 @@ static tg_status walk_back(tg_tape *tape, uint32_t index, const tg_real *cotange
     if (seed->data == NULL)
         seed->data = take_grad(tape, &spare, output->view.count);
     if (seed->data == NULL)
-        return tgi_tape_fail(tape, TG_ENOMEM, "backward: out of memory");
+        return tg_tape_fail(tape, TG_ENOMEM, "backward: out of memory");
     for (int64_t i = 0; i < output->view.count; i++)
         seed->data[i] = cotangent[i] + (seed->written ? seed->data[i] : 0);
     seed->written = true;
@@ -163,9 +163,9 @@ tg_status tg_backward(tg_var loss) {
         return tg_tape_error(loss.tape)->status;
     if (node->view.count != 1) {
         char text[TG_SHAPE_TEXT];
-        return tgi_tape_fail(loss.tape, TG_ESHAPE,
-                             "backward: a loss has one element, not the shape %s",
-                             tg_shape_text(node->view.shape, text));
+        return tg_tape_fail(loss.tape, TG_ESHAPE,
+                            "backward: a loss has one element, not the shape %s",
+                            tg_shape_text(node->view.shape, text));
     }
     return backward(loss, node, &one);
 }
@@ -175,6 +175,6 @@ tg_status tg_backward_from(tg_var output, const tg_real *cotangent) {
     if (node == NULL)
         return tg_tape_error(output.tape)->status;
     if (cotangent == NULL && node->view.count > 0)
-        return tgi_tape_fail(output.tape, TG_EINVAL, "backward_from: the cotangent is NULL");
+        return tg_tape_fail(output.tape, TG_EINVAL, "backward_from: the cotangent is NULL");
     return backward(output, node, cotangent);
 }

@@ -119,6 +119,10 @@ tg_param *tg_params_find(const tg_params *params, const char *name) {
     return NULL;
 }
 
+tg_param *const *tg_params_list(const tg_params *params) {
+    return params == NULL ? NULL : params->list;
+}
+
 int64_t tg_params_elements(const tg_params *params) {
     int64_t total = 0;
     for (size_t i = 0; i < tg_params_count(params); i++)

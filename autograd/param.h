@@ -38,6 +38,10 @@ size_t tg_params_count(const tg_params *params);
 tg_param *tg_params_at(const tg_params *params, size_t i);
 tg_param *tg_params_find(const tg_params *params, const char *name);
 
+/* All of them, tg_params_count in number, in the order of adding; valid until the next one is added.
+ * NULL where there are none. */
+tg_param *const *tg_params_list(const tg_params *params);
+
 /* Elements of all parameters together. */
 int64_t tg_params_elements(const tg_params *params);
 

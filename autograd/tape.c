@@ -13,11 +13,10 @@ static const tg_error no_tape = {TG_ENOMEM, "tape: a tape that could not be made
 
 static void refuse_other_real(tg_tape *tape) {
     if (tape->other_real)
-        tgi_tape_fail(
-            tape, TG_EMISMATCH,
-            "tape: the caller's tg_real is not the library's %s: link tapegrad for float, "
-            "tapegrad_f64 for double",
-            sizeof(tg_real) == sizeof(float) ? "float" : "double");
+        tg_tape_fail(tape, TG_EMISMATCH,
+                     "tape: the caller's tg_real is not the library's %s: link tapegrad for float, "
+                     "tapegrad_f64 for double",
+                     sizeof(tg_real) == sizeof(float) ? "float" : "double");
 }
 
 tg_tape *tg_tape_create_for(const tg_context *context, size_t real_size) {
@@ -72,7 +71,7 @@ size_t tg_tape_bytes(const tg_tape *tape) {
            tape->block_count * TGI_NODE_BLOCK * sizeof(tgi_node) + tgi_arena_capacity(&tape->arena);
 }
 
-tg_status tgi_tape_fail(tg_tape *tape, tg_status status, const char *format, ...) {
+tg_status tg_tape_fail(tg_tape *tape, tg_status status, const char *format, ...) {
     if (tape == NULL)
         return TG_ENOMEM;
     if (tape->error.status != TG_OK)
@@ -95,9 +94,9 @@ tgi_node *tgi_node_of(tg_var var, const char *caller) {
     if (tg_is_valid(var))
         return tgi_node_at(var.tape, var.index);
     if (var.epoch != var.tape->epoch && var.epoch != 0)
-        tgi_tape_fail(var.tape, TG_ESTATE, "%s: a var from before the tape's last reset", caller);
+        tg_tape_fail(var.tape, TG_ESTATE, "%s: a var from before the tape's last reset", caller);
     else
-        tgi_tape_fail(var.tape, TG_EINVAL, "%s: a var that was never recorded", caller);
+        tg_tape_fail(var.tape, TG_EINVAL, "%s: a var that was never recorded", caller);
     return NULL;
 }
 
@@ -125,16 +124,15 @@ static tg_status add_block(tg_tape *tape) {
 tg_var tgi_tape_append(tg_tape *tape, const tgi_node *node, const char *caller) {
     if (tape->length == tape->block_count * TGI_NODE_BLOCK &&
         (tape->length >= UINT32_MAX - TGI_NODE_BLOCK || add_block(tape) != TG_OK)) {
-        tgi_tape_fail(tape, TG_ENOMEM, "%s: no memory for var %u", caller, tape->length);
+        tg_tape_fail(tape, TG_ENOMEM, "%s: no memory for var %u", caller, tape->length);
         return tgi_no_var(tape);
     }
     *tgi_node_at(tape, tape->length) = *node;
     return (tg_var){tape, tape->length++, tape->epoch};
 }
 
-/* A leaf of this shape with a copy of the elements. */
-static tg_var leaf(tg_tape *tape, tg_type type, tg_shape shape, const void *elements,
-                   bool wants_grad, const char *caller) {
+tg_var tgi_tape_leaf(tg_tape *tape, tg_type type, tg_shape shape, bool wants_grad,
+                     const char *caller, void **elements) {
     if (tape == NULL || tape->error.status != TG_OK)
         return tgi_no_var(tape);
     tgi_node node = {
@@ -142,23 +140,32 @@ static tg_var leaf(tg_tape *tape, tg_type type, tg_shape shape, const void *elem
     size_t bytes;
     tg_error error;
     if (tgi_array_size(type, shape, &node.view.count, &bytes, &error) != TG_OK) {
-        tgi_tape_fail(tape, error.status, "%s: %s", caller, error.message);
+        tg_tape_fail(tape, error.status, "%s: %.200s", caller, error.message);
         return tgi_no_var(tape);
     }
-    if (elements == NULL && bytes > 0) {
-        tgi_tape_fail(tape, TG_EINVAL, "%s: the elements are NULL", caller);
-        return tgi_no_var(tape);
-    }
-    void *copy = tgi_arena_take(&tape->arena, bytes);
-    if (copy == NULL) {
+    *elements = tgi_arena_take(&tape->arena, bytes);
+    if (*elements == NULL) {
         char text[TG_SHAPE_TEXT];
-        tgi_tape_fail(tape, TG_ENOMEM, "%s: no memory for %s", caller, tg_shape_text(shape, text));
+        tg_tape_fail(tape, TG_ENOMEM, "%s: no memory for %s", caller, tg_shape_text(shape, text));
         return tgi_no_var(tape);
     }
-    if (bytes > 0)
-        memcpy(copy, elements, bytes);
-    node.view.data = copy;
+    node.view.data = *elements;
     return tgi_tape_append(tape, &node, caller);
+}
+
+/* A leaf with a copy of the elements. */
+static tg_var leaf(tg_tape *tape, tg_type type, tg_shape shape, const void *elements,
+                   bool wants_grad, const char *caller) {
+    void *copy = NULL;
+    tg_var var = tgi_tape_leaf(tape, type, shape, wants_grad, caller, &copy);
+    if (copy == NULL || !tg_is_valid(var))
+        return var;
+    size_t bytes = (size_t)tgi_node_at(tape, var.index)->view.count * tg_type_size(type);
+    if (elements != NULL && bytes > 0)
+        memcpy(copy, elements, bytes);
+    else if (bytes > 0)
+        tg_tape_fail(tape, TG_EINVAL, "%s: the elements are NULL", caller);
+    return var;
 }
 
 tg_var tg_constant(tg_tape *tape, tg_shape shape, const tg_real *elements) {
@@ -177,7 +184,7 @@ tg_var tg_parameter(tg_tape *tape, tg_param *param) {
     if (tape == NULL || tape->error.status != TG_OK)
         return tgi_no_var(tape);
     if (param == NULL) {
-        tgi_tape_fail(tape, TG_EINVAL, "parameter: NULL");
+        tg_tape_fail(tape, TG_EINVAL, "parameter: NULL");
         return tgi_no_var(tape);
     }
     tgi_node node = {.view = {.shape = param->shape,

@@ -63,6 +63,14 @@ tg_status tg_tape_reset(tg_tape *tape);
  * none); valid until the next reset. */
 const tg_error *tg_tape_error(const tg_tape *tape);
 
+/* Puts the tape in error, unless it is already; for modules that check their own arguments. Returns
+ * the status that the tape has then (TG_ENOMEM for NULL). */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+tg_status
+tg_tape_fail(tg_tape *tape, tg_status status, const char *format, ...);
+
 /* How many vars are recorded, and the bytes that the tape holds. */
 size_t tg_tape_length(const tg_tape *tape);
 size_t tg_tape_bytes(const tg_tape *tape);
@@ -100,6 +108,11 @@ tg_shape tg_shape_of(tg_var var);
 
 /* The only element of a var with one; NaN where there is not exactly one. */
 tg_real tg_item(tg_var var);
+
+/* Its tape, for functions that take a var and need another leaf; NULL for {0}. */
+static inline tg_tape *tg_tape_of(tg_var var) {
+    return var.tape;
+}
 
 /* Whether the var is of this recording and can be used. Never an error. */
 bool tg_is_valid(tg_var var);

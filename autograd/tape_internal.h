@@ -42,13 +42,6 @@ struct tg_tape {
     tg_error error;
 };
 
-/* Keeps the error unless the tape has one already; returns the status that the tape has then. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-tg_status
-tgi_tape_fail(tg_tape *tape, tg_status status, const char *format, ...);
-
 /* The node of a var that can be used; NULL, with the tape in error, for one that cannot (`caller`
  * opens the message), or when the tape is in error already. */
 tgi_node *tgi_node_of(tg_var var, const char *caller);
@@ -65,6 +58,10 @@ static inline tgi_node *tgi_node_of_view(const tg_view *view) {
 
 /* Appends a node and gives its var; a var that cannot be used, and TG_ENOMEM, when memory is out. */
 tg_var tgi_tape_append(tg_tape *tape, const tgi_node *node, const char *caller);
+
+/* A leaf of this shape whose elements the caller fills in, through *elements. */
+tg_var tgi_tape_leaf(tg_tape *tape, tg_type type, tg_shape shape, bool wants_grad,
+                     const char *caller, void **elements);
 
 /* A var of this tape that cannot be used. */
 static inline tg_var tgi_no_var(tg_tape *tape) {

@@ -9,6 +9,12 @@
 #error "tapegrad cannot be compiled with fast-math: NaN and infinity mean what they mean"
 #endif
 
+#include <float.h>
+
+#if FLT_EVAL_METHOD != 0
+#error "tapegrad needs arithmetic in the type of its operands (on 32-bit x86: -msse2 -mfpmath=sse)"
+#endif
+
 #ifdef TG_F64
 typedef double tg_real;
 #else

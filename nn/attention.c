@@ -1,0 +1,83 @@
+#include "nn/attention.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "autograd/ops.h"
+#include "autograd/tape_internal.h"
+#include "nn/path.h"
+
+static tg_status add_labels(tg_attention_labels *labels, tg_params *params, const char *name,
+                            tg_error *error) {
+    *labels = (tg_attention_labels){
+        .query = tgi_path(params, name, "query"),
+        .key = tgi_path(params, name, "key"),
+        .value = tgi_path(params, name, "value"),
+        .scores = tgi_path(params, name, "scores"),
+        .masked_scores = tgi_path(params, name, "masked_scores"),
+        .weights = tgi_path(params, name, "weights"),
+        .mix = tgi_path(params, name, "mix"),
+    };
+    if (labels->query == NULL || labels->key == NULL || labels->value == NULL ||
+        labels->scores == NULL || labels->masked_scores == NULL || labels->weights == NULL ||
+        labels->mix == NULL)
+        return tg_fail(error, TG_ENOMEM, "attention: no memory for the labels of %s", name);
+    return TG_OK;
+}
+
+tg_status tg_attention_init(tg_attention *attention, tg_params *params, const char *name,
+                            const tg_attention_config *config, tg_rng *rng, tg_error *error) {
+    if (config->width < 1 || config->key_width < 1)
+        return tg_fail(error, TG_EINVAL,
+                       "attention: width %" PRId64 " and key width %" PRId64 " are to be positive",
+                       config->width, config->key_width);
+    *attention = (tg_attention){.scale = 1 / sqrt((double)config->key_width)};
+    tg_linear_config in = {config->width, config->key_width, .no_bias = true, .init = config->init};
+    tg_linear_config out = {config->key_width, config->width, .weight = "output", .no_bias = true,
+                            .init = config->init};
+    in.weight = "query";
+    tg_status status = tg_linear_init(&attention->query, params, name, &in, rng, error);
+    in.weight = "key";
+    if (status == TG_OK)
+        status = tg_linear_init(&attention->key, params, name, &in, rng, error);
+    in.weight = "value";
+    if (status == TG_OK)
+        status = tg_linear_init(&attention->value, params, name, &in, rng, error);
+    if (status == TG_OK)
+        status = tg_linear_init(&attention->output, params, name, &out, rng, error);
+    if (status == TG_OK)
+        status = add_labels(&attention->labels, params, name, error);
+    return status;
+}
+
+tg_var tg_attention_forward(const tg_attention *attention, tg_var x, tg_var mask) {
+    const tg_attention_labels *labels = &attention->labels;
+    /* B: batch, T: tokens, D: width, K: key width */
+    tg_var query = tg_linear_forward(&attention->query, x); /* [B,T,K] = x[B,T,D] WQ[D,K] */
+    tg_var key = tg_linear_forward(&attention->key, x);
+    tg_var value = tg_linear_forward(&attention->value, x);
+    tg_var scores = tg_scale(tg_matmul_transposed(query, false, key, true), /* [B,T,T] */
+                             attention->scale);
+    tg_var masked = tg_masked_fill(scores, mask, -INFINITY);
+    tg_var weights = tg_softmax_masked(masked, mask, -1);
+    tg_var mix = tg_matmul(weights, value); /* [B,T,K] */
+    tg_label(query, labels->query);
+    tg_label(key, labels->key);
+    tg_label(value, labels->value);
+    tg_label(scores, labels->scores);
+    tg_label(masked, labels->masked_scores);
+    tg_label(weights, labels->weights);
+    tg_label(mix, labels->mix);
+    return tg_linear_forward(&attention->output, mix);
+}
+
+tg_var tg_causal_mask(tg_tape *tape, int64_t length) {
+    void *elements = NULL;
+    tg_var mask =
+        tgi_tape_leaf(tape, TG_INT32, tg_shape_2d(length, length), false, "causal_mask", &elements);
+    int32_t *masked = elements;
+    for (int64_t i = 0; elements != NULL && i < length; i++)
+        for (int64_t j = 0; j < length; j++)
+            masked[i * length + j] = j > i;
+    return mask;
+}

@@ -1,0 +1,128 @@
+#include "optim/optimizer_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "tensor/allocator_internal.h"
+
+static tg_status check_rate(const char *name, double rate, tg_error *error) {
+    if (isfinite(rate) && rate >= 0)
+        return TG_OK;
+    return tg_fail(error, TG_EINVAL, "%s: learning rate %g is not a finite number from 0 on", name,
+                   rate);
+}
+
+/* The sum of the extents, none counted twice. */
+static tg_status count_elements(const char *name, tg_param *const *params, size_t count,
+                                int64_t *elements, tg_error *error) {
+    *elements = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (params[i] == NULL)
+            return tg_fail(error, TG_EINVAL, "%s: parameter %zu is NULL", name, i);
+        for (size_t j = 0; j < i; j++)
+            if (params[j] == params[i])
+                return tg_fail(error, TG_EINVAL, "%s: parameter %s is listed twice", name,
+                               tg_param_name(params[i]));
+        *elements += tg_param_count(params[i]);
+    }
+    return TG_OK;
+}
+
+tg_optimizer *tgi_optimizer_create(const tg_context *context, const tgi_optimizer_kind *kind,
+                                   tg_param *const *params, size_t count,
+                                   const tg_optimizer *settings, tg_error *error) {
+    int64_t elements;
+    if (check_rate(kind->name, settings->rate, error) != TG_OK ||
+        count_elements(kind->name, params, count, &elements, error) != TG_OK)
+        return NULL;
+    tg_context own = tgi_context_of(context);
+    tg_optimizer *made = tgi_allocate(&own.allocator, sizeof *made);
+    tg_param **list = tgi_allocate(&own.allocator, count * sizeof *list);
+    size_t bytes = (size_t)kind->states * (size_t)elements * sizeof(tg_real);
+    tg_real *states = tgi_allocate_zeroed(&own.allocator, bytes);
+    if (made == NULL || list == NULL || states == NULL) {
+        tgi_release(&own.allocator, made, sizeof *made);
+        tgi_release(&own.allocator, list, count * sizeof *list);
+        tgi_release(&own.allocator, states, bytes);
+        tg_fail(error, TG_ENOMEM, "%s: no memory for the state of %" PRId64 " elements", kind->name,
+                elements);
+        return NULL;
+    }
+    if (count > 0)
+        memcpy(list, params, count * sizeof *list);
+    *made = *settings;
+    made->kind = kind;
+    made->context = own;
+    made->params = list;
+    made->count = count;
+    made->elements = elements;
+    made->states = states;
+    made->steps = 0;
+    return made;
+}
+
+void tg_optimizer_free(tg_optimizer *optimizer) {
+    if (optimizer == NULL)
+        return;
+    tg_allocator allocator = optimizer->context.allocator;
+    tgi_release(&allocator, optimizer->states,
+                (size_t)optimizer->kind->states * (size_t)optimizer->elements * sizeof(tg_real));
+    tgi_release(&allocator, optimizer->params, optimizer->count * sizeof *optimizer->params);
+    tgi_release(&allocator, optimizer, sizeof *optimizer);
+}
+
+void tg_optimizer_step(tg_optimizer *optimizer) {
+    tg_real *state[TGI_STATES];
+    for (int k = 0; k < TGI_STATES; k++)
+        state[k] = optimizer->states + (k < optimizer->kind->states ? k * optimizer->elements : 0);
+    optimizer->steps++;
+    for (size_t i = 0; i < optimizer->count; i++) {
+        tg_param *param = optimizer->params[i];
+        int64_t n = tg_param_count(param);
+        optimizer->kind->step(optimizer, n, tg_param_grad(param), tg_param_edit(param), state);
+        for (int k = 0; k < optimizer->kind->states; k++)
+            state[k] += n;
+    }
+}
+
+tg_status tg_optimizer_set_rate(tg_optimizer *optimizer, double rate, tg_error *error) {
+    tg_status status = check_rate(optimizer->kind->name, rate, error);
+    if (status == TG_OK)
+        optimizer->rate = rate;
+    return status;
+}
+
+double tg_optimizer_rate(const tg_optimizer *optimizer) {
+    return optimizer->rate;
+}
+
+const char *tg_optimizer_name(const tg_optimizer *optimizer) {
+    return optimizer->kind->name;
+}
+
+int64_t tg_optimizer_steps(const tg_optimizer *optimizer) {
+    return optimizer->steps;
+}
+
+tg_status tg_optimizer_set_steps(tg_optimizer *optimizer, int64_t steps, tg_error *error) {
+    if (steps < 0)
+        return tg_fail(error, TG_EINVAL, "%s: %" PRId64 " steps", optimizer->kind->name, steps);
+    optimizer->steps = steps;
+    return TG_OK;
+}
+
+size_t tg_optimizer_state_count(const tg_optimizer *optimizer) {
+    return (size_t)optimizer->kind->states * optimizer->count;
+}
+
+tg_optimizer_state tg_optimizer_state_at(const tg_optimizer *optimizer, size_t i) {
+    if (i >= tg_optimizer_state_count(optimizer))
+        return (tg_optimizer_state){0};
+    size_t k = i / optimizer->count, which = i % optimizer->count;
+    tg_real *elements = optimizer->states + (int64_t)k * optimizer->elements;
+    for (size_t j = 0; j < which; j++)
+        elements += tg_param_count(optimizer->params[j]);
+    return (tg_optimizer_state){optimizer->kind->state_names[k], optimizer->params[which],
+                                elements};
+}

@@ -1,0 +1,54 @@
+/* Optimisers: what changes parameters by their gradients. Adam (optim/adam.h) and SGD (optim/sgd.h)
+ * make one; from then on they are all used alike:
+ *
+ *     tg_params_zero_grad(params);
+ *     ... forward, tg_backward ...
+ *     tg_optimizer_step(optimizer);
+ */
+#ifndef TG_OPTIMIZER_H
+#define TG_OPTIMIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "autograd/param.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tg_optimizer tg_optimizer;
+
+/* NULL is legal. The parameters stay. */
+void tg_optimizer_free(tg_optimizer *optimizer);
+
+/* One step over all its parameters, from the gradients as they are now; those without a gradient
+ * count as having zeros. */
+void tg_optimizer_step(tg_optimizer *optimizer);
+
+/* The learning rate, from the next step on. TG_EINVAL unless it is finite and not negative. */
+tg_status tg_optimizer_set_rate(tg_optimizer *optimizer, double rate, tg_error *error);
+double tg_optimizer_rate(const tg_optimizer *optimizer);
+
+/* "adam" or "sgd". */
+const char *tg_optimizer_name(const tg_optimizer *optimizer);
+
+/* Steps taken. Setting it and the state below is what restores an optimiser exactly. */
+int64_t tg_optimizer_steps(const tg_optimizer *optimizer);
+tg_status tg_optimizer_set_steps(tg_optimizer *optimizer, int64_t steps, tg_error *error);
+
+/* What it keeps besides: `tg_optimizer_state_count` arrays, each of the shape of its parameter. */
+typedef struct tg_optimizer_state {
+    const char *name;      /* "first_moment", "second_moment" or "velocity" */
+    const tg_param *param; /* whose it is */
+    tg_real *elements;     /* owned by the optimiser */
+} tg_optimizer_state;
+
+size_t tg_optimizer_state_count(const tg_optimizer *optimizer);
+tg_optimizer_state tg_optimizer_state_at(const tg_optimizer *optimizer, size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,40 @@
+/* Internal: what an optimiser is. */
+#ifndef TGI_OPTIMIZER_INTERNAL_H
+#define TGI_OPTIMIZER_INTERNAL_H
+
+#include "optim/optimizer.h"
+#include "tensor/context_internal.h"
+#include "tensor/kernels/kernels.h"
+
+enum { TGI_STATES = 2 };
+
+/* A kind of optimiser: how many arrays it keeps of each parameter, and one step over one. */
+typedef struct tgi_optimizer_kind {
+    const char *name;
+    int states;
+    const char *state_names[TGI_STATES];
+    /* `optimizer->steps` counts this step already. state[k] is the k-th array of this parameter. */
+    void (*step)(const tg_optimizer *optimizer, int64_t n, const tg_real *grad, tg_real *value,
+                 tg_real *const *state);
+} tgi_optimizer_kind;
+
+struct tg_optimizer {
+    const tgi_optimizer_kind *kind;
+    tg_context context;
+    tg_param **params;
+    size_t count;
+    int64_t elements; /* of all parameters */
+    tg_real *states;  /* kind->states times elements: all of the first array, then the second */
+    int64_t steps;
+    double rate;
+    double momentum;                            /* SGD */
+    double beta1, beta2, epsilon, weight_decay; /* Adam */
+};
+
+/* An optimiser of this kind with states of zeros; `settings` gives the rate and what else the kind
+ * reads. NULL, with the reason in `error`, when memory is out or an argument is wrong. */
+tg_optimizer *tgi_optimizer_create(const tg_context *context, const tgi_optimizer_kind *kind,
+                                   tg_param *const *params, size_t count,
+                                   const tg_optimizer *settings, tg_error *error);
+
+#endif
