@@ -18,7 +18,6 @@
 #include "autograd/param.h"
 #include "autograd/tape.h"
 
-
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"

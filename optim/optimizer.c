@@ -1,16 +1,16 @@
 #include "optim/optimizer_internal.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "tensor/allocator_internal.h"
 
-static tg_status check_rate(const char *name, double rate, tg_error *error) {
-    if (isfinite(rate) && rate >= 0)
+static tg_status check_setting(const tgi_optimizer_kind *kind, int i, double value,
+                               tg_error *error) {
+    if (value >= 0 && value < kind->setting[i].limit)
         return TG_OK;
-    return tg_fail(error, TG_EINVAL, "%s: learning rate %g is not a finite number from 0 on", name,
-                   rate);
+    return tg_fail(error, TG_EINVAL, "%s: %s %g outside [0, %g)", kind->name, kind->setting[i].name,
+                   value, kind->setting[i].limit);
 }
 
 /* The sum of the extents, none counted twice. */
@@ -30,11 +30,13 @@ static tg_status count_elements(const char *name, tg_param *const *params, size_
 }
 
 tg_optimizer *tgi_optimizer_create(const tg_context *context, const tgi_optimizer_kind *kind,
-                                   tg_param *const *params, size_t count,
-                                   const tg_optimizer *settings, tg_error *error) {
+                                   tg_param *const *params, size_t count, const double *settings,
+                                   tg_error *error) {
     int64_t elements;
-    if (check_rate(kind->name, settings->rate, error) != TG_OK ||
-        count_elements(kind->name, params, count, &elements, error) != TG_OK)
+    for (int i = 0; i < kind->settings; i++)
+        if (check_setting(kind, i, settings[i], error) != TG_OK)
+            return NULL;
+    if (count_elements(kind->name, params, count, &elements, error) != TG_OK)
         return NULL;
     tg_context own = tgi_context_of(context);
     tg_optimizer *made = tgi_allocate(&own.allocator, sizeof *made);
@@ -51,14 +53,13 @@ tg_optimizer *tgi_optimizer_create(const tg_context *context, const tgi_optimize
     }
     if (count > 0)
         memcpy(list, params, count * sizeof *list);
-    *made = *settings;
-    made->kind = kind;
-    made->context = own;
-    made->params = list;
-    made->count = count;
-    made->elements = elements;
-    made->states = states;
-    made->steps = 0;
+    *made = (tg_optimizer){.kind = kind,
+                           .context = own,
+                           .params = list,
+                           .count = count,
+                           .elements = elements,
+                           .states = states};
+    memcpy(made->settings, settings, (size_t)kind->settings * sizeof *settings);
     return made;
 }
 
@@ -87,14 +88,35 @@ void tg_optimizer_step(tg_optimizer *optimizer) {
 }
 
 tg_status tg_optimizer_set_rate(tg_optimizer *optimizer, double rate, tg_error *error) {
-    tg_status status = check_rate(optimizer->kind->name, rate, error);
-    if (status == TG_OK)
-        optimizer->rate = rate;
-    return status;
+    return tg_optimizer_set(optimizer, "rate", rate, error);
 }
 
 double tg_optimizer_rate(const tg_optimizer *optimizer) {
-    return optimizer->rate;
+    return optimizer->settings[0];
+}
+
+size_t tg_optimizer_setting_count(const tg_optimizer *optimizer) {
+    return (size_t)optimizer->kind->settings;
+}
+
+tg_optimizer_setting tg_optimizer_setting_at(const tg_optimizer *optimizer, size_t i) {
+    if (i >= tg_optimizer_setting_count(optimizer))
+        return (tg_optimizer_setting){0};
+    return (tg_optimizer_setting){optimizer->kind->setting[i].name, optimizer->settings[i]};
+}
+
+tg_status tg_optimizer_set(tg_optimizer *optimizer, const char *name, double value,
+                           tg_error *error) {
+    const tgi_optimizer_kind *kind = optimizer->kind;
+    for (int i = 0; i < kind->settings; i++) {
+        if (strcmp(kind->setting[i].name, name) != 0)
+            continue;
+        tg_status status = check_setting(kind, i, value, error);
+        if (status == TG_OK)
+            optimizer->settings[i] = value;
+        return status;
+    }
+    return tg_fail(error, TG_ENOTFOUND, "%s: no setting \"%s\"", kind->name, name);
 }
 
 const char *tg_optimizer_name(const tg_optimizer *optimizer) {

@@ -30,10 +30,24 @@ void tg_optimizer_step(tg_optimizer *optimizer);
 tg_status tg_optimizer_set_rate(tg_optimizer *optimizer, double rate, tg_error *error);
 double tg_optimizer_rate(const tg_optimizer *optimizer);
 
+/* All its settings by name: "rate" is the first; the others are the members of the config that it
+ * was made with. A setting is in [0, limit). */
+typedef struct tg_optimizer_setting {
+    const char *name;
+    double value;
+} tg_optimizer_setting;
+
+size_t tg_optimizer_setting_count(const tg_optimizer *optimizer);
+tg_optimizer_setting tg_optimizer_setting_at(const tg_optimizer *optimizer, size_t i);
+
+/* TG_ENOTFOUND for another name, TG_EINVAL for a value out of its range. */
+tg_status tg_optimizer_set(tg_optimizer *optimizer, const char *name, double value,
+                           tg_error *error);
+
 /* "adam" or "sgd". */
 const char *tg_optimizer_name(const tg_optimizer *optimizer);
 
-/* Steps taken. Setting it and the state below is what restores an optimiser exactly. */
+/* Steps taken. Setting this, the settings and the state below restores an optimiser exactly. */
 int64_t tg_optimizer_steps(const tg_optimizer *optimizer);
 tg_status tg_optimizer_set_steps(tg_optimizer *optimizer, int64_t steps, tg_error *error);
 

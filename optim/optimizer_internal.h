@@ -6,11 +6,17 @@
 #include "tensor/context_internal.h"
 #include "tensor/kernels/kernels.h"
 
-enum { TGI_STATES = 2 };
+enum { TGI_STATES = 2, TGI_SETTINGS = 5 };
 
-/* A kind of optimiser: how many arrays it keeps of each parameter, and one step over one. */
+/* A kind of optimiser: its settings, how many arrays it keeps of each parameter, and one step over
+ * one. */
 typedef struct tgi_optimizer_kind {
     const char *name;
+    int settings;
+    struct {
+        const char *name;
+        double limit; /* legal are 0 and what is below this */
+    } setting[TGI_SETTINGS];
     int states;
     const char *state_names[TGI_STATES];
     /* `optimizer->steps` counts this step already. state[k] is the k-th array of this parameter. */
@@ -26,15 +32,13 @@ struct tg_optimizer {
     int64_t elements; /* of all parameters */
     tg_real *states;  /* kind->states times elements: all of the first array, then the second */
     int64_t steps;
-    double rate;
-    double momentum;                            /* SGD */
-    double beta1, beta2, epsilon, weight_decay; /* Adam */
+    double settings[TGI_SETTINGS]; /* as kind->setting names them; the first is the rate */
 };
 
-/* An optimiser of this kind with states of zeros; `settings` gives the rate and what else the kind
- * reads. NULL, with the reason in `error`, when memory is out or an argument is wrong. */
+/* An optimiser of this kind with states of zeros and kind->settings settings. NULL, with the reason
+ * in `error`, when memory is out or an argument is wrong. */
 tg_optimizer *tgi_optimizer_create(const tg_context *context, const tgi_optimizer_kind *kind,
-                                   tg_param *const *params, size_t count,
-                                   const tg_optimizer *settings, tg_error *error);
+                                   tg_param *const *params, size_t count, const double *settings,
+                                   tg_error *error);
 
 #endif

@@ -20,8 +20,7 @@ tg_context *tg_context_create(const tg_context_options *options, tg_error *error
     if (options != NULL && options->kernels != NULL)
         made.kernels = tgi_kernels_named(options->kernels);
     if (made.kernels == NULL) {
-        tg_fail(error, TG_EINVAL, "context: no kernels \"%s\" on this processor",
-                options->kernels);
+        tg_fail(error, TG_EINVAL, "context: no kernels \"%s\" on this processor", options->kernels);
         return NULL;
     }
     tg_context *context = tgi_allocate(&made.allocator, sizeof *context);

@@ -77,11 +77,10 @@ tg_status tg_shape_broadcast(const char *name, tg_shape a, tg_shape b, tg_shape 
         int64_t eb = ib < 0 ? 1 : b.extent[ib];
         if (ea != eb && ea != 1 && eb != 1) {
             char ta[TG_SHAPE_TEXT], tb[TG_SHAPE_TEXT];
-            return tg_fail(error, TG_ESHAPE,
-                           "%s: %s and %s do not broadcast: extents %" PRId64 " and %" PRId64
-                           " on axis %d",
-                           name, tg_shape_text(a, ta), tg_shape_text(b, tb), ea, eb,
-                           i - result.rank);
+            return tg_fail(
+                error, TG_ESHAPE,
+                "%s: %s and %s do not broadcast: extents %" PRId64 " and %" PRId64 " on axis %d",
+                name, tg_shape_text(a, ta), tg_shape_text(b, tb), ea, eb, i - result.rank);
         }
         result.extent[i] = ea == 1 ? eb : ea;
     }

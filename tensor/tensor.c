@@ -22,8 +22,8 @@ tg_status tgi_array_size(tg_type type, tg_shape shape, int64_t *count, size_t *b
     return TG_OK;
 }
 
-tg_status tg_tensor_init(tg_tensor *tensor, const tg_context *context, tg_type type,
-                         tg_shape shape, tg_error *error) {
+tg_status tg_tensor_init(tg_tensor *tensor, const tg_context *context, tg_type type, tg_shape shape,
+                         tg_error *error) {
     *tensor = (tg_tensor){0};
     int64_t count;
     size_t bytes;
@@ -50,8 +50,6 @@ void tg_tensor_free(tg_tensor *tensor) {
 }
 
 tg_view tg_tensor_view(const tg_tensor *tensor) {
-    return (tg_view){.shape = tensor->shape,
-                     .type = tensor->type,
-                     .count = tensor->count,
-                     .data = tensor->data};
+    return (tg_view){
+        .shape = tensor->shape, .type = tensor->type, .count = tensor->count, .data = tensor->data};
 }

@@ -43,8 +43,8 @@ typedef struct tg_tensor {
 
 /* An array of zeros. Overwrites `tensor` without reading it. TG_ESHAPE (see tg_shape_count; also
  * where the bytes exceed what memory can address), TG_ENOMEM: then `tensor` is {0}. */
-tg_status tg_tensor_init(tg_tensor *tensor, const tg_context *context, tg_type type,
-                         tg_shape shape, tg_error *error);
+tg_status tg_tensor_init(tg_tensor *tensor, const tg_context *context, tg_type type, tg_shape shape,
+                         tg_error *error);
 
 /* Gives the memory back and leaves {0}. NULL and {0} are legal. */
 void tg_tensor_free(tg_tensor *tensor);

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "autograd/op.h"
@@ -31,24 +32,27 @@ static extents extents_of(const tg_call *call) {
     return e;
 }
 
-static tg_status check(const tg_call *call, tg_plan *plan, tg_error *error) {
+/* "matmul: (14, 6) x (5, 9)^T: what", with the reason behind the shapes. */
+static tg_status misfit(const tg_call *call, tg_error *error, const char *what) {
     const attributes *t = call->attributes;
-    tg_shape a = call->inputs[0]->shape, b = call->inputs[1]->shape;
-    char ta[TG_SHAPE_TEXT], tb[TG_SHAPE_TEXT];
-    tg_shape_text(a, ta);
-    tg_shape_text(b, tb);
-    const char *ma = t->transpose_a ? "^T" : "", *mb = t->transpose_b ? "^T" : "";
-    if (a.rank < 2 || b.rank < 2)
-        return tg_fail(error, TG_ESHAPE, "matmul: %s%s x %s%s: both have rank 2 at least", ta, ma,
-                       tb, mb);
+    char a[TG_SHAPE_TEXT], b[TG_SHAPE_TEXT];
+    return tg_fail(error, TG_ESHAPE, "matmul: %s%s x %s%s: %s",
+                   tg_shape_text(call->inputs[0]->shape, a), t->transpose_a ? "^T" : "",
+                   tg_shape_text(call->inputs[1]->shape, b), t->transpose_b ? "^T" : "", what);
+}
+
+static tg_status check(const tg_call *call, tg_plan *plan, tg_error *error) {
+    if (call->inputs[0]->shape.rank < 2 || call->inputs[1]->shape.rank < 2)
+        return misfit(call, error, "both have rank 2 at least");
     extents e = extents_of(call);
-    if (e.k != e.b_rows)
-        return tg_fail(error, TG_ESHAPE,
-                       "matmul: %s%s x %s%s: inner extents %" PRId64 " and %" PRId64 " differ", ta,
-                       ma, tb, mb, e.k, e.b_rows);
+    if (e.k != e.b_rows) {
+        char what[80];
+        snprintf(what, sizeof what, "inner extents %" PRId64 " and %" PRId64 " differ", e.k,
+                 e.b_rows);
+        return misfit(call, error, what);
+    }
     if (tg_shape_broadcast("matmul", e.a_batch, e.b_batch, &plan->shape, NULL) != TG_OK)
-        return tg_fail(error, TG_ESHAPE, "matmul: %s%s x %s%s: the batches do not broadcast", ta,
-                       ma, tb, mb);
+        return misfit(call, error, "the batches do not broadcast");
     plan->shape.extent[plan->shape.rank++] = e.m;
     plan->shape.extent[plan->shape.rank++] = e.n;
     return TG_OK;
