@@ -4,6 +4,7 @@
 #define TAPEGRAD_H
 
 #include "tensor/allocator.h"
+#include "tensor/archive.h"
 #include "tensor/context.h"
 #include "tensor/real.h"
 #include "tensor/rng.h"
@@ -28,5 +29,13 @@
 #include "optim/adam.h"
 #include "optim/optimizer.h"
 #include "optim/sgd.h"
+
+#include "train/batch.h"
+#include "train/checkpoint.h"
+#include "train/corpus.h"
+#include "train/csv.h"
+#include "train/plot.h"
+#include "train/progress.h"
+#include "train/vocabulary.h"
 
 #endif

@@ -1,0 +1,137 @@
+#include "common/options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tapegrad.h>
+
+/* One line on stderr; always false. */
+__attribute__((format(printf, 2, 3))) static bool wrong(const cli_program *program,
+                                                        const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s: ", program->name);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, " (%s --help tells more)\n", program->name);
+    va_end(arguments);
+    return false;
+}
+
+static void print_help(const cli_program *program) {
+    printf("usage: %s %s\n%s\n\noptions:\n", program->name, program->arguments, program->purpose);
+    for (int i = 0; i < program->option_count; i++) {
+        const cli_option *o = &program->options[i];
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", o->name, o->argument != NULL ? o->argument : "");
+        printf("  %-22s %s\n", left, o->help);
+    }
+    printf("  %-22s %s\n  %-22s %s\n", "--help", "print this and stop", "--version",
+           "print the version and stop");
+}
+
+static bool read_integer(const cli_program *program, const cli_option *o, const char *text) {
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || strchr(" \t\n", text[0]) != NULL)
+        return wrong(program, "%s: \"%s\" is not a whole number", o->name, text);
+    if (errno == ERANGE || value < o->least || value > INT64_MAX)
+        return wrong(program, "%s: %s is out of range: from %" PRId64 " on", o->name, text,
+                     o->least);
+    *o->value.integer = value;
+    return true;
+}
+
+static bool read_real(const cli_program *program, const cli_option *o, const char *text) {
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || strchr(" \t\n", text[0]) != NULL)
+        return wrong(program, "%s: \"%s\" is not a number", o->name, text);
+    if (!isfinite(value) || value <= 0)
+        return wrong(program, "%s: %s is not a finite number above 0", o->name, text);
+    *o->value.real = value;
+    return true;
+}
+
+static bool read_choice(const cli_program *program, const cli_option *o, const char *text) {
+    char all[128] = "";
+    for (const char *const *choice = o->choices; *choice != NULL; choice++) {
+        if (strcmp(*choice, text) == 0) {
+            *o->value.text = *choice;
+            return true;
+        }
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s",
+                 choice == o->choices ? "" : ", ", *choice);
+    }
+    return wrong(program, "%s: \"%s\" is none of %s", o->name, text, all);
+}
+
+static bool read_value(const cli_program *program, const cli_option *o, const char *text) {
+    switch (o->kind) {
+    case OPTION_INTEGER:
+        return read_integer(program, o, text);
+    case OPTION_REAL:
+        return read_real(program, o, text);
+    case OPTION_CHOICE:
+        return read_choice(program, o, text);
+    default:
+        if (text[0] == '\0')
+            return wrong(program, "%s: an empty %s", o->name, o->argument);
+        *o->value.text = text;
+        return true;
+    }
+}
+
+/* The option that `argument` names, and what stands behind its "=" (NULL if nothing does). */
+static const cli_option *find(const cli_program *program, const char *argument,
+                              const char **behind) {
+    size_t length = strcspn(argument, "=");
+    *behind = argument[length] == '=' ? argument + length + 1 : NULL;
+    for (int i = 0; i < program->option_count; i++) {
+        const char *name = program->options[i].name;
+        if (strlen(name) == length && strncmp(name, argument, length) == 0)
+            return &program->options[i];
+    }
+    return NULL;
+}
+
+/* Reads one option at argv[*i], and moves *i over its value. */
+static bool read_option(const cli_program *program, int argc, char **argv, int *i) {
+    const char *value;
+    const cli_option *o = find(program, argv[*i], &value);
+    if (o == NULL)
+        return wrong(program, "%s is no option of this program", argv[*i]);
+    if (o->given != NULL)
+        *o->given = true;
+    if (o->kind == OPTION_FLAG) {
+        *o->value.flag = true;
+        return value == NULL || wrong(program, "%s takes no value, but has \"%s\"", o->name, value);
+    }
+    if (value == NULL && *i + 1 < argc)
+        value = argv[++*i];
+    if (value == NULL)
+        return wrong(program, "%s needs its %s", o->name, o->argument);
+    return read_value(program, o, value);
+}
+
+bool options_read(const cli_program *program, int argc, char **argv, int *exit_code) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--version") == 0) {
+            if (argv[i][2] == 'h')
+                print_help(program);
+            else
+                printf("%s %s\n", program->name, tg_version());
+            *exit_code = fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+            return false;
+        }
+        if (!read_option(program, argc, argv, &i)) {
+            *exit_code = EXIT_USAGE;
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,49 @@
+/* Command lines of the example programs, described by a table. */
+#ifndef COMMON_OPTIONS_H
+#define COMMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Exit codes of the example programs. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,       /* something went wrong while running */
+    EXIT_USAGE = 2,        /* the command line is wrong */
+    EXIT_NOT_FINITE = 3,   /* the loss is not a finite number any more */
+    EXIT_INTERRUPTED = 130 /* SIGINT */
+};
+
+/* One option. Where `given` is not NULL, it is set when the option is there. */
+typedef struct cli_option {
+    const char *name;     /* "--steps" */
+    const char *argument; /* "N" in the help; NULL for a flag */
+    const char *help;
+    enum { OPTION_FLAG, OPTION_INTEGER, OPTION_REAL, OPTION_TEXT, OPTION_CHOICE } kind;
+    union {
+        bool *flag;
+        int64_t *integer; /* from `least` on */
+        double *real;     /* finite, greater than 0 */
+        const char **text;
+    } value;
+    int64_t least;
+    const char *const *choices; /* ends with NULL; value.text gets the one chosen */
+    bool *given;
+} cli_option;
+
+typedef struct cli_program {
+    const char *name;
+    const char *purpose;   /* a line for the help */
+    const char *arguments; /* "[options]" */
+    const cli_option *options;
+    int option_count;
+} cli_program;
+
+/* Reads the arguments into the places that the table names: "--name value" and "--name=value",
+ * numbers as a whole. Knows --help and --version besides. Returns true to go on; false when the
+ * program is to end with *exit_code: after --help and --version (on stdout, EXIT_DONE), or after one
+ * line on stderr that names the option and the value (EXIT_USAGE). */
+bool options_read(const cli_program *program, int argc, char **argv, int *exit_code);
+
+#endif
