@@ -69,6 +69,37 @@ static inline lanes lanes_splat(tg_real x) {
     return x - (lanes){0}; /* not +: that would lose the sign of -0 */
 }
 
+/* The first n lanes (all from LANES on), the others 0; memory behind them is not touched. */
+static inline lanes lanes_load_some(const tg_real *from, int64_t n) {
+    if (n >= LANES)
+        return lanes_load(from);
+#if defined(__AVX512F__) && defined(TG_F64)
+    return (lanes)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), from);
+#elif defined(__AVX512F__)
+    return (lanes)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), from);
+#else
+    lanes v = {0};
+    for (int i = 0; i < n; i++)
+        v[i] = from[i];
+    return v;
+#endif
+}
+
+static inline void lanes_store_some(tg_real *to, int64_t n, lanes v) {
+    if (n >= LANES) {
+        lanes_store(to, v);
+        return;
+    }
+#if defined(__AVX512F__) && defined(TG_F64)
+    _mm512_mask_storeu_pd(to, (__mmask8)((1u << n) - 1), (__m512d)v);
+#elif defined(__AVX512F__)
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), (__m512)v);
+#else
+    for (int i = 0; i < n; i++)
+        to[i] = v[i];
+#endif
+}
+
 static inline lanes lanes_fused(lanes a, lanes b, lanes c) {
 #if defined(__AVX512F__) && defined(TG_F64)
     return (lanes)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);

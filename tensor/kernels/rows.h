@@ -1,7 +1,8 @@
 /* Internal, for table.c: reductions and the row kernels made of them.
  *
  * A reduction runs in 16 virtual lanes (element i goes to lane i mod 16) that are folded in halves
- * at the end: the same sum for every width of register. */
+ * at the end: the same sum for every width of register. A row's last, partial group is filled up
+ * with elements that change nothing. */
 #ifndef TGI_KERNEL_ROWS_H
 #define TGI_KERNEL_ROWS_H
 
@@ -10,21 +11,41 @@
 
 enum { VIRTUAL_LANES = 16 };
 
+/* Elements i to i + 15 of x[n], with `filler` behind the end. */
+static inline void take_group(int64_t n, const tg_real *x, int64_t i, tg_real filler,
+                              tg_real group[VIRTUAL_LANES]) {
+    if (i + VIRTUAL_LANES <= n) {
+        memcpy(group, x + i, VIRTUAL_LANES * sizeof *x);
+        return;
+    }
+    for (int l = 0; l < VIRTUAL_LANES; l++)
+        group[l] = filler;
+    memcpy(group, x + i, (size_t)(n - i) * sizeof *x);
+}
+
+static inline void put_group(int64_t n, tg_real *x, int64_t i, const tg_real group[VIRTUAL_LANES]) {
+    if (i + VIRTUAL_LANES <= n)
+        memcpy(x + i, group, VIRTUAL_LANES * sizeof *x);
+    else
+        memcpy(x + i, group, (size_t)(n - i) * sizeof *x);
+}
+
 static inline tg_real fold(tg_real lane[VIRTUAL_LANES]) {
-    for (int half = VIRTUAL_LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            lane[l] += lane[l + half];
-    return lane[0];
+    for (int l = 0; l < 8; l++)
+        lane[l] += lane[l + 8];
+    for (int l = 0; l < 4; l++)
+        lane[l] += lane[l + 4];
+    return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
 static double sum(int64_t n, const tg_real *x) {
     double lane[VIRTUAL_LANES] = {0};
-    int64_t i = 0;
-    for (; i + VIRTUAL_LANES <= n; i += VIRTUAL_LANES)
+    for (int64_t i = 0; i < n; i += VIRTUAL_LANES) {
+        tg_real group[VIRTUAL_LANES];
+        take_group(n, x, i, 0, group);
         for (int l = 0; l < VIRTUAL_LANES; l++)
-            lane[l] += (double)x[i + l];
-    for (int l = 0; i + l < n; l++)
-        lane[l] += (double)x[i + l];
+            lane[l] += (double)group[l];
+    }
     for (int half = VIRTUAL_LANES / 2; half > 0; half /= 2)
         for (int l = 0; l < half; l++)
             lane[l] += lane[l + half];
@@ -43,32 +64,32 @@ static inline tg_real larger(tg_real a, tg_real b) {
 
 static tg_real maximum_of(int64_t n, const tg_real *x) {
     tg_real lane[VIRTUAL_LANES];
-    for (int l = 0; l < VIRTUAL_LANES; l++)
-        lane[l] = x[l < n ? l : 0];
-    int64_t i = VIRTUAL_LANES;
-    for (; i + VIRTUAL_LANES <= n; i += VIRTUAL_LANES)
+    take_group(n, x, 0, -(tg_real)INFINITY, lane);
+    for (int64_t i = VIRTUAL_LANES; i < n; i += VIRTUAL_LANES) {
+        tg_real group[VIRTUAL_LANES];
+        take_group(n, x, i, -(tg_real)INFINITY, group);
         for (int l = 0; l < VIRTUAL_LANES; l++)
-            lane[l] = larger(lane[l], x[i + l]);
-    for (int l = 0; i + l < n; l++)
-        lane[l] = larger(lane[l], x[i + l]);
-    for (int half = VIRTUAL_LANES / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; l++)
-            lane[l] = larger(lane[l], lane[l + half]);
-    return lane[0];
+            lane[l] = larger(lane[l], group[l]);
+    }
+    for (int l = 0; l < 8; l++)
+        lane[l] = larger(lane[l], lane[l + 8]);
+    for (int l = 0; l < 4; l++)
+        lane[l] = larger(lane[l], lane[l + 4]);
+    return larger(larger(lane[0], lane[2]), larger(lane[1], lane[3]));
 }
 
 static tg_real exp_sum(int64_t n, const tg_real *x, tg_real *maximum, tg_real *out) {
     const tg_real m = maximum_of(n, x);
     tg_real lane[VIRTUAL_LANES] = {0};
     for (int64_t i = 0; i < n; i += VIRTUAL_LANES) {
-        int width = n - i < VIRTUAL_LANES ? (int)(n - i) : VIRTUAL_LANES;
-        tg_real term[VIRTUAL_LANES];
+        tg_real group[VIRTUAL_LANES];
+        take_group(n, x, i, -(tg_real)INFINITY, group); /* exp of it is 0 */
         for (int l = 0; l < VIRTUAL_LANES; l++)
-            term[l] = exp_of(x[i + (l < width ? l : 0)] - m);
-        for (int l = 0; l < width; l++)
-            lane[l] += term[l];
+            group[l] = exp_of(group[l] - m);
+        for (int l = 0; l < VIRTUAL_LANES; l++)
+            lane[l] += group[l];
         if (out != NULL)
-            memcpy(out + i, term, (size_t)width * sizeof *out);
+            put_group(n, out, i, group);
     }
     *maximum = m;
     return fold(lane);
@@ -77,29 +98,34 @@ static tg_real exp_sum(int64_t n, const tg_real *x, tg_real *maximum, tg_real *o
 static void softmax_backward(int64_t n, const tg_real *y, const tg_real *out_grad, tg_real *x_grad,
                              bool accumulate) {
     tg_real lane[VIRTUAL_LANES] = {0};
-    int64_t i = 0;
-    for (; i + VIRTUAL_LANES <= n; i += VIRTUAL_LANES)
+    for (int64_t i = 0; i < n; i += VIRTUAL_LANES) {
+        tg_real p[VIRTUAL_LANES], g[VIRTUAL_LANES];
+        take_group(n, y, i, 0, p);
+        take_group(n, out_grad, i, 0, g);
         for (int l = 0; l < VIRTUAL_LANES; l++)
-            lane[l] = fused(y[i + l], out_grad[i + l], lane[l]);
-    for (int l = 0; i + l < n; l++)
-        lane[l] = fused(y[i + l], out_grad[i + l], lane[l]);
+            lane[l] = fused(p[l], g[l], lane[l]);
+    }
     const tg_real dot = fold(lane);
     if (accumulate)
-        for (i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++)
             x_grad[i] = fused(y[i], out_grad[i] - dot, x_grad[i]);
     else
-        for (i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++)
             x_grad[i] = y[i] * (out_grad[i] - dot);
 }
 
 static void exp_scaled(int64_t n, const tg_real *x, tg_real maximum, tg_real factor,
                        tg_real *x_grad, bool accumulate) {
-    if (accumulate)
-        for (int64_t i = 0; i < n; i++)
-            x_grad[i] = fused(factor, exp_of(x[i] - maximum), x_grad[i]);
-    else
-        for (int64_t i = 0; i < n; i++)
-            x_grad[i] = factor * exp_of(x[i] - maximum);
+    for (int64_t i = 0; i < n; i += VIRTUAL_LANES) {
+        tg_real group[VIRTUAL_LANES], grad[VIRTUAL_LANES];
+        take_group(n, x, i, 0, group);
+        take_group(accumulate ? n : i, x_grad, i, 0, grad);
+        for (int l = 0; l < VIRTUAL_LANES; l++)
+            group[l] = exp_of(group[l] - maximum);
+        for (int l = 0; l < VIRTUAL_LANES; l++)
+            grad[l] = accumulate ? fused(factor, group[l], grad[l]) : factor * group[l];
+        put_group(n, x_grad, i, grad);
+    }
 }
 
 #endif
