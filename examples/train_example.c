@@ -51,7 +51,7 @@ static int failed(const tg_error *error) {
 static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
     static const char *const optimizers[] = {"adam", "sgd", NULL};
     const cli_option options[] = {
-        {"--seed", "N", "start from this seed (default 120, found by a search)", OPTION_INTEGER,
+        {"--seed", "N", "start from this seed (default 834, found by a search)", OPTION_INTEGER,
          .value.integer = &s->seed, .given = &s->seed_given},
         {"--steps", "N", "train until this step (default 500)", OPTION_INTEGER,
          .value.integer = &s->steps, .given = &s->steps_given},

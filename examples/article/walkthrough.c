@@ -47,7 +47,7 @@ static void print_title(const walk *w, const int32_t *ids, int64_t length) {
     for (int64_t i = 0; i < length; i++)
         fprintf(w->out, "%s%s", i == 0 ? "" : " ", w->vocabulary.words[ids[i]]);
     fprintf(w->out,
-            "\n%" PRId64 " positions i, vocabulary of %" PRId64 ", d_model = %" PRId64
+            "\n%" PRId64 " positions, %" PRId64 " words in the vocabulary, d_model = %" PRId64
             ", d_k = %" PRId64 ", %" PRId64 " hidden units\n\n",
             length, config->vocabulary, config->width, config->key_width, config->hidden);
 }
