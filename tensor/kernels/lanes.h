@@ -69,31 +69,59 @@ static inline lanes lanes_splat(tg_real x) {
     return x - (lanes){0}; /* not +: that would lose the sign of -0 */
 }
 
-/* The first n lanes (all from LANES on), the others 0; memory behind them is not touched. */
-static inline lanes lanes_load_some(const tg_real *from, int64_t n) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* A mask of the first n lanes, 0 <= n < LANES. */
+static inline __m256i first_lanes(int64_t n) {
+#if defined(TG_F64)
+    static const int64_t ones[2 * LANES] = {-1, -1, -1, -1};
+#else
+    static const int32_t ones[2 * LANES] = {-1, -1, -1, -1, -1, -1, -1, -1};
+#endif
+    return _mm256_loadu_si256((const __m256i *)(const void *)(ones + LANES - n));
+}
+#endif
+
+/* The first n lanes from memory (all from LANES on, none up to 0), the others `filler`; memory
+ * behind the n-th element is not touched. */
+static inline lanes lanes_load_some(const tg_real *from, int64_t n, tg_real filler) {
     if (n >= LANES)
         return lanes_load(from);
+    n = n > 0 ? n : 0;
 #if defined(__AVX512F__) && defined(TG_F64)
-    return (lanes)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), from);
+    return (lanes)_mm512_mask_loadu_pd(_mm512_set1_pd(filler), (__mmask8)((1u << n) - 1), from);
 #elif defined(__AVX512F__)
-    return (lanes)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), from);
+    return (lanes)_mm512_mask_loadu_ps(_mm512_set1_ps(filler), (__mmask16)((1u << n) - 1), from);
+#elif defined(__AVX2__) && defined(TG_F64)
+    __m256i mask = first_lanes(n);
+    return (lanes)_mm256_blendv_pd(_mm256_set1_pd(filler), _mm256_maskload_pd(from, mask),
+                                   (__m256d)mask);
+#elif defined(__AVX2__)
+    __m256i mask = first_lanes(n);
+    return (lanes)_mm256_blendv_ps(_mm256_set1_ps(filler), _mm256_maskload_ps(from, mask),
+                                   (__m256)mask);
 #else
-    lanes v = {0};
-    for (int i = 0; i < n; i++)
-        v[i] = from[i];
+    lanes v;
+    for (int i = 0; i < LANES; i++)
+        v[i] = i < n ? from[i] : filler;
     return v;
 #endif
 }
 
+/* The first n lanes to memory; nothing behind the n-th element is touched. */
 static inline void lanes_store_some(tg_real *to, int64_t n, lanes v) {
     if (n >= LANES) {
         lanes_store(to, v);
         return;
     }
+    n = n > 0 ? n : 0;
 #if defined(__AVX512F__) && defined(TG_F64)
     _mm512_mask_storeu_pd(to, (__mmask8)((1u << n) - 1), (__m512d)v);
 #elif defined(__AVX512F__)
     _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), (__m512)v);
+#elif defined(__AVX2__) && defined(TG_F64)
+    _mm256_maskstore_pd(to, first_lanes(n), (__m256d)v);
+#elif defined(__AVX2__)
+    _mm256_maskstore_ps(to, first_lanes(n), (__m256)v);
 #else
     for (int i = 0; i < n; i++)
         to[i] = v[i];

@@ -41,7 +41,8 @@ static inline uint32_t bits_of_float(float x) {
 static inline float exp_of(float x) {
     const float to_integer = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
     x = x > 89.0f ? 89.0f : x;            /* infinity from 88.73 on; NaN passes both */
-    x = x < -104.0f ? -104.0f : x;        /* zero from -103.98 on */
+    const int vanishes = x < -104.0f;     /* zero from -103.98 on */
+    x = vanishes ? 0.0f : x;
     float shifted = fused(x, 1.44269504f, to_integer);
     float n = shifted - to_integer;
     float r = fused(n, -LN2_HIGH, x);
@@ -56,7 +57,8 @@ static inline float exp_of(float x) {
     uint32_t exponent = bits_of_float(shifted) - bits_of_float(to_integer) + 256u;
     uint32_t half = exponent >> 1;
     p *= float_of_bits((half - 128u + 127u) << 23);
-    return p * float_of_bits((exponent - half - 128u + 127u) << 23);
+    /* A plain zero factor: rounding a product to zero would cost hundreds of cycles. */
+    return p * (vanishes ? 0.0f : float_of_bits((exponent - half - 128u + 127u) << 23));
 }
 
 static inline float log_of(float x) {

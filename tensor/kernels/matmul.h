@@ -33,8 +33,7 @@ static void pack(const tgi_product *p, const tg_real *b, const panel *like, tg_r
         for (int64_t k = 0; k < like->inner; k++)
             for (int64_t j = 0; j < width; j += LANES)
                 lanes_store(to + k * width + j,
-                            lanes_load_some(b + k * p->b_inner + j,
-                                            like->columns > j ? like->columns - j : 0));
+                            lanes_load_some(b + k * p->b_inner + j, like->columns - j, 0));
         return;
     }
     for (int64_t j = 0; j < width; j++)
@@ -53,9 +52,9 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++)
-            sum[r][v] = accumulate
-                            ? lanes_load_some(c + r * p->c_row + v * LANES, b->columns - v * LANES)
-                            : (lanes){0};
+            sum[r][v] = accumulate ? lanes_load_some(c + r * p->c_row + v * LANES,
+                                                     b->columns - v * LANES, 0)
+                                   : (lanes){0};
     for (int64_t k = 0; k < b->inner; k++) {
         lanes row[PANEL_VECTORS];
 #pragma GCC unroll 2

@@ -14,20 +14,13 @@ enum { VIRTUAL_LANES = 16 };
 /* Elements i to i + 15 of x[n], with `filler` behind the end. */
 static inline void take_group(int64_t n, const tg_real *x, int64_t i, tg_real filler,
                               tg_real group[VIRTUAL_LANES]) {
-    if (i + VIRTUAL_LANES <= n) {
-        memcpy(group, x + i, VIRTUAL_LANES * sizeof *x);
-        return;
-    }
-    for (int l = 0; l < VIRTUAL_LANES; l++)
-        group[l] = filler;
-    memcpy(group, x + i, (size_t)(n - i) * sizeof *x);
+    for (int l = 0; l < VIRTUAL_LANES; l += LANES)
+        lanes_store(group + l, lanes_load_some(x + i + l, n - i - l, filler));
 }
 
 static inline void put_group(int64_t n, tg_real *x, int64_t i, const tg_real group[VIRTUAL_LANES]) {
-    if (i + VIRTUAL_LANES <= n)
-        memcpy(x + i, group, VIRTUAL_LANES * sizeof *x);
-    else
-        memcpy(x + i, group, (size_t)(n - i) * sizeof *x);
+    for (int l = 0; l < VIRTUAL_LANES; l += LANES)
+        lanes_store_some(x + i + l, n - i - l, lanes_load(group + l));
 }
 
 static inline tg_real fold(tg_real lane[VIRTUAL_LANES]) {
