@@ -122,22 +122,20 @@ static void print_figures(const session *s) {
     print_part(s, ARTICLE_MIX, 13, 0, "z_13", 6, 4, z13);
     print_part(s, ARTICLE_VALUE, 9, 0, "v_9", 6, 4, v9);
     print_figure("q_0 . k_0", 1, 4, &product, &q0_k0);
-    printf(
-        "\nThe last is a slip of the article: its table has %.2f, which is %.4f / sqrt(6).\n"
-        "The loss on the sentence, which the article does not give, is %.4f. Even choices between\n"
-        "two words at positions 0, 1, 8 and 9, and no doubt elsewhere, would give\n"
-        "4 ln 2 / 14 = %.4f.\n\n",
-        product / sqrt(6), product, s->loss, 4 * log(2) / 14);
+    printf("\nThe last is a slip of the article: its table has %.2f, which is %.4f / sqrt(6).\n"
+           "The loss on the sentence, which the article does not give, is %.4f. Even choices\n"
+           "between two words at positions 0, 1, 8 and 9, and no doubt elsewhere, would give\n"
+           "4 ln 2 / 14 = %.4f.\n\n",
+           product / sqrt(6), product, s->loss, 4 * log(2) / 14);
 }
 
 static void print_all(const session *s) {
     printf("What the article's printed weights give for its sentence,\n    ");
     for (int i = 0; i < ARTICLE_LENGTH; i++)
         printf("%s%s", i == 0 ? "" : " ", article_words[article_sentence[i]]);
-    printf(
-        "\nA cell is as printed if it is at most %.4f away: half of the last digit, and what single\n"
-        "precision adds. So -0.645 may stand as -0.64 beside -0.65; and -0.00 equals 0.00.\n\n",
-        ARTICLE_TOLERANCE);
+    printf("\nA cell is as printed if it is at most %.4f away: half of the last digit, and what\n"
+           "single precision adds. -0.645 may stand as -0.64 beside -0.65; -0.00 equals 0.00.\n\n",
+           ARTICLE_TOLERANCE);
     for (int i = 0; i < ARTICLE_TABLES; i++)
         print_table(s, (article_table)i);
     print_figures(s);

@@ -26,14 +26,14 @@ typedef struct article_axis {
     bool numbered;            /* "5 was" instead of "was" */
 } article_axis;
 
-/* The matrix, with a blank line behind it. All columns are as wide as the widest value or word needs;
- * above them, words (in ASCII) of more than five letters are cut: "mac." for machine. Infinity is
- * "inf". */
+/* The matrix, with a blank line behind it. All columns are as wide as the widest value or word
+ * needs; above them, words (in ASCII) of more than five letters are cut: "mac." for machine.
+ * Infinity is "inf". */
 void article_print_matrix(FILE *file, const article_matrix *matrix, article_axis rows,
                           article_axis columns);
 
-/* Two matrices of one shape and symbol, each below its caption: side by side where that takes at most 110
- * columns, else the second under the first. */
+/* Two matrices of one shape and symbol, each below its caption: side by side where that takes at
+ * most 110 columns, else the second under the first. */
 void article_print_pair(FILE *file, const article_matrix pair[2], const char *const captions[2],
                         article_axis rows, article_axis columns);
 

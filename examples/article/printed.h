@@ -38,19 +38,19 @@ typedef enum article_table {
 /* The vocabulary in the order of the embedding table. */
 extern const char *const article_words[ARTICLE_WORDS];
 
-/* The sentence of the tables: ARTICLE_LENGTH words that go in, and the last word, which does not. */
+/* The sentence of the tables: ARTICLE_LENGTH words that go in, and the last, which does not. */
 extern const int32_t article_sentence[ARTICLE_LENGTH + 1];
 
 /* Token and position embeddings, WQ, WK, WV, WO, W1, b1, W2, b2, WU. A vector has one row. */
 extern const article_printed article_weights[ARTICLE_WEIGHTS];
 
-/* The tables of that sentence, at the places of article_table. Where the article leaves zeros at the
- * end away, they are written out ("-0." is -0.00). */
+/* The tables of that sentence, at the places of article_table. Where the article leaves zeros at
+ * the end away, they are written out ("-0." is -0.00). */
 extern const article_printed article_tables[ARTICLE_TABLES];
 
 /* Sets the parameters of the article's model, made with the name "", to the printed weights.
- * TG_ENOTFOUND for a parameter that is missing, TG_ESHAPE for one of another shape; then nothing has
- * changed. */
+ * TG_ENOTFOUND for a parameter that is missing, TG_ESHAPE for one of another shape; then nothing
+ * has changed. */
 tg_status article_load_printed(tg_params *params, tg_error *error);
 
 #endif
