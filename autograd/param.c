@@ -142,6 +142,19 @@ void *tg_params_allocate(tg_params *params, size_t bytes) {
     return piece;
 }
 
+tgi_params_mark tgi_params_now(const tg_params *params) {
+    if (params == NULL)
+        return (tgi_params_mark){0};
+    return (tgi_params_mark){params->count, tgi_arena_now(&params->arena)};
+}
+
+void tgi_params_rewind(tg_params *params, tgi_params_mark mark) {
+    if (params == NULL)
+        return;
+    params->count = mark.count;
+    tgi_arena_rewind(&params->arena, mark.arena);
+}
+
 const char *tg_param_name(const tg_param *param) {
     return param->name;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "autograd/param.h"
+#include "tensor/arena.h"
 
 /* A gradient and whether anything has been written to it; without that it counts as zeros. */
 typedef struct tgi_grad {
@@ -20,5 +21,15 @@ struct tg_param {
     tgi_grad grad;
     uint64_t version; /* counts the edits of the value */
 };
+
+/* A moment to which a set can be taken back: parameters added since are gone, and so is what
+ * tg_params_allocate gave. NULL is legal. */
+typedef struct tgi_params_mark {
+    size_t count;
+    tgi_arena_mark arena;
+} tgi_params_mark;
+
+tgi_params_mark tgi_params_now(const tg_params *params);
+void tgi_params_rewind(tg_params *params, tgi_params_mark mark);
 
 #endif

@@ -21,17 +21,17 @@ static tg_status add_labels(tg_attention_labels *labels, tg_params *params, cons
     if (labels->query == NULL || labels->key == NULL || labels->value == NULL ||
         labels->scores == NULL || labels->masked_scores == NULL || labels->weights == NULL ||
         labels->mix == NULL)
-        return tg_fail(error, TG_ENOMEM, "attention: no memory for the labels of %s", name);
+        return tg_fail(error, TG_ENOMEM, "attention: no memory for its labels");
     return TG_OK;
 }
 
-tg_status tg_attention_init(tg_attention *attention, tg_params *params, const char *name,
-                            const tg_attention_config *config, tg_rng *rng, tg_error *error) {
+static tg_status init(tg_attention *attention, tg_params *params, const char *name,
+                      const tg_attention_config *config, tg_rng *rng, tg_error *error) {
     if (config->width < 1 || config->key_width < 1)
         return tg_fail(error, TG_EINVAL,
                        "attention: width %" PRId64 " and key width %" PRId64 " are to be positive",
                        config->width, config->key_width);
-    *attention = (tg_attention){.scale = 1 / sqrt((double)config->key_width)};
+    attention->scale = 1 / sqrt((double)config->key_width);
     tg_linear_config in = {config->width, config->key_width, .no_bias = true, .init = config->init};
     tg_linear_config out = {config->key_width, config->width, .weight = "output", .no_bias = true,
                             .init = config->init};
@@ -45,9 +45,16 @@ tg_status tg_attention_init(tg_attention *attention, tg_params *params, const ch
         status = tg_linear_init(&attention->value, params, name, &in, rng, error);
     if (status == TG_OK)
         status = tg_linear_init(&attention->output, params, name, &out, rng, error);
-    if (status == TG_OK)
-        status = add_labels(&attention->labels, params, name, error);
-    return status;
+    return status == TG_OK ? add_labels(&attention->labels, params, name, error) : status;
+}
+
+tg_status tg_attention_init(tg_attention *attention, tg_params *params, const char *name,
+                            const tg_attention_config *config, tg_rng *rng, tg_error *error) {
+    tgi_before before = tgi_before_init(params, rng);
+    tg_attention made = {.scale = 0};
+    tg_status status = init(&made, params, name, config, rng, error);
+    *attention = status == TG_OK ? made : (tg_attention){.scale = 0};
+    return tgi_end_init(status, &before, params, rng);
 }
 
 tg_var tg_attention_forward(const tg_attention *attention, tg_var x, tg_var mask) {
@@ -58,9 +65,9 @@ tg_var tg_attention_forward(const tg_attention *attention, tg_var x, tg_var mask
     tg_var value = tg_linear_forward(&attention->value, x);
     tg_var scores = tg_scale(tg_matmul_transposed(query, false, key, true), /* [B,T,T] */
                              attention->scale);
-    tg_var masked = tg_masked_fill(scores, mask, -INFINITY);
-    tg_var weights = tg_softmax_masked(masked, mask, -1);
-    tg_var mix = tg_matmul(weights, value); /* [B,T,K] */
+    tg_var weights = tg_softmax_masked(scores, mask, -1);
+    tg_var masked = tg_masked_fill(scores, mask, -INFINITY); /* to be looked at */
+    tg_var mix = tg_matmul(weights, value);                  /* [B,T,K] */
     tg_label(query, labels->query);
     tg_label(key, labels->key);
     tg_label(value, labels->value);

@@ -22,8 +22,9 @@ typedef struct tg_init {
     double deviation;
 } tg_init;
 
-/* A weight (in, out), a bias of a layer with `in` inputs, a table (rows, width). With rng NULL they
- * stay as they are. TG_EINVAL for a deviation that is negative or not finite. */
+/* A weight (in, out), a bias (out,) of a layer with `in` inputs, a table (rows, width). With rng
+ * NULL they stay as they are. TG_EINVAL for another kind, and for a deviation that is negative or
+ * not finite; TG_ESHAPE for a parameter of another rank; and what the generator refuses. */
 tg_status tg_init_weight(const tg_init *init, tg_param *weight, tg_rng *rng, tg_error *error);
 tg_status tg_init_bias(const tg_init *init, tg_param *bias, int64_t in, tg_rng *rng,
                        tg_error *error);

@@ -36,7 +36,7 @@ static tg_status init_block(tg_block *block, tg_params *params, const char *name
     block->output = tgi_path(params, name, "output");
     if (attention_name == NULL || feed_forward_name == NULL || block->hidden == NULL ||
         block->output == NULL)
-        return tg_fail(error, TG_ENOMEM, "transformer: no memory for the labels of %s", name);
+        return tg_fail(error, TG_ENOMEM, "transformer: no memory for the labels of a block");
     tg_status status =
         tg_attention_init(&block->attention, params, attention_name, &attention, rng, error);
     if (status == TG_OK)
@@ -77,24 +77,33 @@ static tg_status init_embeddings(tg_transformer *model, tg_params *params, const
     return status;
 }
 
-tg_status tg_transformer_init(tg_transformer *model, tg_params *params, const char *name,
-                              const tg_transformer_config *config, tg_rng *rng, tg_error *error) {
-    *model = (tg_transformer){.config = *config};
-    tg_status status = check_config(config, error);
+static tg_status init(tg_transformer *model, tg_params *params, const char *name, tg_rng *rng,
+                      tg_error *error) {
+    tg_linear_config unembedding = {model->config.width, model->config.vocabulary,
+                                    .weight = "unembedding", .no_bias = true,
+                                    .init = model->config.weight};
+    tg_status status = check_config(&model->config, error);
     if (status != TG_OK)
         return status;
     model->input = tgi_path(params, name, "input");
     model->logits = tgi_path(params, name, "logits");
     if (model->input == NULL || model->logits == NULL)
         return tg_fail(error, TG_ENOMEM, "transformer: no memory for labels");
-    tg_linear_config unembedding = {config->width, config->vocabulary, .weight = "unembedding",
-                                    .no_bias = true, .init = config->weight};
     status = init_embeddings(model, params, name, rng, error);
     if (status == TG_OK)
         status = init_blocks(model, params, name, rng, error);
     if (status == TG_OK)
         status = tg_linear_init(&model->unembedding, params, name, &unembedding, rng, error);
     return status;
+}
+
+tg_status tg_transformer_init(tg_transformer *model, tg_params *params, const char *name,
+                              const tg_transformer_config *config, tg_rng *rng, tg_error *error) {
+    tgi_before before = tgi_before_init(params, rng);
+    tg_transformer made = {.config = *config};
+    tg_status status = init(&made, params, name, rng, error);
+    *model = status == TG_OK ? made : (tg_transformer){.blocks = NULL};
+    return tgi_end_init(status, &before, params, rng);
 }
 
 /* The vectors of positions 0 to length - 1. */

@@ -18,8 +18,8 @@ extern "C" {
 typedef struct tg_adam_config {
     double rate;
     double beta1, beta2; /* in [0, 1) */
-    double epsilon;      /* from 0 on */
-    double weight_decay; /* L2, added to the gradient; from 0 on */
+    double epsilon;      /* in [0, 1e9), as all that follow and the rate */
+    double weight_decay; /* L2, added to the gradient */
 } tg_adam_config;
 
 /* {rate, 0.9, 0.999, 1e-8, 0} */

@@ -108,7 +108,7 @@ tg_optimizer_setting tg_optimizer_setting_at(const tg_optimizer *optimizer, size
 tg_status tg_optimizer_set(tg_optimizer *optimizer, const char *name, double value,
                            tg_error *error) {
     const tgi_optimizer_kind *kind = optimizer->kind;
-    for (int i = 0; i < kind->settings; i++) {
+    for (int i = 0; i < kind->settings && name != NULL; i++) {
         if (strcmp(kind->setting[i].name, name) != 0)
             continue;
         tg_status status = check_setting(kind, i, value, error);
@@ -116,7 +116,8 @@ tg_status tg_optimizer_set(tg_optimizer *optimizer, const char *name, double val
             optimizer->settings[i] = value;
         return status;
     }
-    return tg_fail(error, TG_ENOTFOUND, "%s: no setting \"%s\"", kind->name, name);
+    return tg_fail(error, TG_ENOTFOUND, "%s: no setting \"%s\"", kind->name,
+                   name != NULL ? name : "NULL");
 }
 
 const char *tg_optimizer_name(const tg_optimizer *optimizer) {
@@ -128,8 +129,10 @@ int64_t tg_optimizer_steps(const tg_optimizer *optimizer) {
 }
 
 tg_status tg_optimizer_set_steps(tg_optimizer *optimizer, int64_t steps, tg_error *error) {
-    if (steps < 0)
-        return tg_fail(error, TG_EINVAL, "%s: %" PRId64 " steps", optimizer->kind->name, steps);
+    const int64_t most = INT64_C(1) << 53; /* more than any run takes, far from overflow */
+    if (steps < 0 || steps > most)
+        return tg_fail(error, TG_EINVAL, "%s: %" PRId64 " steps, outside 0..%" PRId64,
+                       optimizer->kind->name, steps, most);
     optimizer->steps = steps;
     return TG_OK;
 }

@@ -26,7 +26,7 @@ void tg_optimizer_free(tg_optimizer *optimizer);
  * count as having zeros. */
 void tg_optimizer_step(tg_optimizer *optimizer);
 
-/* The learning rate, from the next step on. TG_EINVAL unless it is finite and not negative. */
+/* The learning rate, from the next step on. TG_EINVAL outside [0, 1e9). */
 tg_status tg_optimizer_set_rate(tg_optimizer *optimizer, double rate, tg_error *error);
 double tg_optimizer_rate(const tg_optimizer *optimizer);
 

@@ -8,6 +8,9 @@
 
 enum { TGI_STATES = 2, TGI_SETTINGS = 5 };
 
+/* Above all sense, and so far below the largest float that no quotient overflows. */
+#define TGI_SETTING_LIMIT 1e9
+
 /* A kind of optimiser: its settings, how many arrays it keeps of each parameter, and one step over
  * one. */
 typedef struct tgi_optimizer_kind {

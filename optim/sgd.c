@@ -1,7 +1,5 @@
 #include "optim/sgd.h"
 
-#include <math.h>
-
 #include "optim/optimizer_internal.h"
 
 enum { RATE, MOMENTUM, SETTINGS };
@@ -15,7 +13,7 @@ static void step(const tg_optimizer *o, int64_t n, const tg_real *grad, tg_real 
 static const tgi_optimizer_kind kind = {
     .name = "sgd",
     .settings = SETTINGS,
-    .setting = {{"rate", INFINITY}, {"momentum", 1}},
+    .setting = {{"rate", TGI_SETTING_LIMIT}, {"momentum", 1}},
     .states = 1,
     .state_names = {"velocity"},
     .step = step,

@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 typedef struct tg_sgd_config {
-    double rate;
+    double rate;     /* in [0, 1e9) */
     double momentum; /* in [0, 1) */
 } tg_sgd_config;
 
