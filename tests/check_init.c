@@ -191,6 +191,29 @@ START_TEST(deviation_zero_gives_zeros) {
 }
 END_TEST
 
+START_TEST(misuse_is_refused) {
+    tg_params *params = tg_params_create(NULL);
+    tg_param *matrix, *vector;
+    tg_rng rng;
+    const tg_init normal = {TG_INIT_NORMAL, 1}, broken = {TG_INIT_NORMAL, (double)NAN};
+    tg_init unknown = {TG_INIT_PYTORCH, 0};
+    unknown.kind = 9;
+    tg_rng_seed(&rng, 1);
+    ck_assert_int_eq(tg_params_add(params, "m", tg_shape_2d(2, 3), &matrix, NULL), TG_OK);
+    ck_assert_int_eq(tg_params_add(params, "v", tg_shape_1d(3), &vector, NULL), TG_OK);
+    ck_assert_int_eq(tg_init_weight(&normal, vector, &rng, NULL), TG_ESHAPE);
+    ck_assert_int_eq(tg_init_table(&normal, vector, &rng, NULL), TG_ESHAPE);
+    ck_assert_int_eq(tg_init_bias(&normal, matrix, 2, &rng, NULL), TG_ESHAPE);
+    ck_assert_int_eq(tg_init_weight(&unknown, matrix, &rng, NULL), TG_EINVAL);
+    ck_assert_int_eq(tg_init_weight(&broken, matrix, NULL, NULL), TG_EINVAL);
+    ck_assert_int_eq(tg_init_bias(&broken, vector, 2, &rng, NULL), TG_EINVAL);
+    tg_param_edit(vector)[1] = 5;
+    ck_assert_int_eq(tg_init_bias(&normal, vector, 2, &rng, NULL), TG_OK);
+    ck_assert_double_eq((double)tg_param_value(vector)[1], 0);
+    tg_params_free(params);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("init");
     TCase *drawn = tcase_create("drawn");
@@ -204,6 +227,7 @@ static Suite *suite(void) {
     tcase_add_test(edges, without_a_generator_values_stay);
     tcase_add_test(edges, a_generator_that_was_never_seeded_is_refused);
     tcase_add_test(edges, deviation_zero_gives_zeros);
+    tcase_add_test(edges, misuse_is_refused);
     suite_add_tcase(s, edges);
     return s;
 }

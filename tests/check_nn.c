@@ -740,6 +740,70 @@ START_TEST(every_request_of_a_pass_may_fail) {
 }
 END_TEST
 
+/* What a bad weight deviation finds out only after the embeddings have been drawn. */
+START_TEST(a_failed_init_takes_back_what_it_made) {
+    tg_params *params = tg_params_create(NULL);
+    tg_transformer model;
+    tg_transformer_config config = tg_transformer_article();
+    tg_rng rng, before;
+    tg_error error = {TG_OK, ""};
+    tg_rng_seed(&rng, 1);
+    before = rng;
+    config.weight = (tg_init){TG_INIT_NORMAL, -1};
+    ck_assert_int_eq(tg_transformer_init(&model, params, "m", &config, &rng, &error), TG_EINVAL);
+    ck_assert_uint_eq(tg_params_count(params), 0);
+    ck_assert_mem_eq(&rng, &before, sizeof rng);
+    config.weight.deviation = 1;
+    ck_assert_int_eq(tg_transformer_init(&model, params, "m", &config, &rng, &error), TG_OK);
+    ck_assert_uint_eq(tg_params_count(params), 11);
+    tg_params_free(params);
+}
+END_TEST
+
+START_TEST(a_model_whose_init_failed_records_an_error) {
+    const int32_t ids[2] = {0, 1};
+    tg_params *params = tg_params_create(NULL);
+    tg_tape *tape = tg_tape_create(NULL);
+    tg_transformer model;
+    tg_transformer_config config = tg_transformer_article();
+    config.width = 0;
+    ck_assert_int_eq(tg_transformer_init(&model, params, "", &config, NULL, NULL), TG_EINVAL);
+    tg_var logits = tg_transformer_forward(&model, tg_integers(tape, tg_shape_1d(2), ids));
+    ck_assert(!tg_is_valid(logits));
+    ck_assert_int_eq(tg_tape_reset(tape), TG_ESHAPE);
+    tg_tape_free(tape);
+    tg_params_free(params);
+}
+END_TEST
+
+START_TEST(a_model_without_a_name_is_one_with_an_empty_name) {
+    tg_params *params = tg_params_create(NULL);
+    tg_transformer model;
+    tg_transformer_config config = tg_transformer_article();
+    ck_assert_int_eq(tg_transformer_init(&model, params, NULL, &config, NULL, NULL), TG_OK);
+    ck_assert_ptr_nonnull(tg_params_find(params, "blocks.0.attention.query"));
+    tg_params_free(params);
+}
+END_TEST
+
+START_TEST(a_mask_that_would_widen_x_is_refused) {
+    const tg_attention_config config = {.width = 7, .key_width = 4};
+    const tg_real x[35] = {0};
+    const int32_t mask[75] = {0};
+    tg_params *params = tg_params_create(NULL);
+    tg_tape *tape = tg_tape_create(NULL);
+    tg_attention attention;
+    ck_assert_int_eq(tg_attention_init(&attention, params, "a", &config, NULL, NULL), TG_OK);
+    tg_attention_forward(&attention, tg_constant(tape, tg_shape_2d(5, 7), x),
+                         tg_integers(tape, tg_shape_3d(3, 5, 5), mask));
+    ck_assert_int_eq(tg_tape_error(tape)->status, TG_ESHAPE);
+    ck_assert_ptr_nonnull(strstr(tg_tape_error(tape)->message, "(3, 5, 5)"));
+    ck_assert_ptr_nonnull(strstr(tg_tape_error(tape)->message, "(5, 5)"));
+    tg_tape_free(tape);
+    tg_params_free(params);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("nn");
     TCase *values = tcase_create("values");
@@ -764,6 +828,10 @@ static Suite *suite(void) {
     tcase_add_loop_test(edges, ids_outside_the_vocabulary_are_refused, 0, 5);
     tcase_add_test(edges, reals_for_ids_are_refused);
     tcase_add_loop_test(edges, masks_that_do_not_fit_are_refused, 0, 4);
+    tcase_add_test(edges, a_failed_init_takes_back_what_it_made);
+    tcase_add_test(edges, a_model_whose_init_failed_records_an_error);
+    tcase_add_test(edges, a_model_without_a_name_is_one_with_an_empty_name);
+    tcase_add_test(edges, a_mask_that_would_widen_x_is_refused);
     tcase_add_test(edges, parameters_have_names_in_order);
     tcase_add_test(edges, a_name_that_is_taken_is_refused);
     tcase_add_loop_test(edges, extents_below_one_are_refused, 0, 6);

@@ -603,6 +603,28 @@ START_TEST(no_gradient_counts_as_zeros) {
 }
 END_TEST
 
+/* A count of steps that would overflow, and settings that a float cannot hold. */
+START_TEST(numbers_beyond_all_use_are_refused) {
+    tg_params *params = tg_params_create(NULL);
+    tg_param *param;
+    const tg_adam_config config = tg_adam_defaults(0.1), huge = tg_adam_defaults(1e300);
+    tg_error error = {TG_OK, ""};
+    ck_assert_int_eq(tg_params_add(params, "p", tg_shape_1d(1), &param, NULL), TG_OK);
+    ck_assert_ptr_null(tg_adam_create(NULL, tg_params_list(params), 1, &huge, &error));
+    ck_assert_int_eq(error.status, TG_EINVAL);
+    tg_optimizer *adam = tg_adam_create(NULL, tg_params_list(params), 1, &config, NULL);
+    ck_assert_int_eq(tg_optimizer_set_steps(adam, INT64_MAX, NULL), TG_EINVAL);
+    ck_assert_int_eq(tg_optimizer_set_steps(adam, INT64_C(1) << 53, NULL), TG_OK);
+    tg_optimizer_step(adam);
+    ck_assert_int_eq(tg_optimizer_steps(adam), (INT64_C(1) << 53) + 1);
+    ck_assert_double_eq((double)tg_param_value(param)[0], 0);
+    ck_assert_int_eq(tg_optimizer_set(adam, "weight_decay", 1e39, NULL), TG_EINVAL);
+    ck_assert_int_eq(tg_optimizer_set(adam, NULL, 0.1, NULL), TG_ENOTFOUND);
+    tg_optimizer_free(adam);
+    tg_params_free(params);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("optim");
     TCase *steps = tcase_create("steps");
@@ -627,6 +649,7 @@ static Suite *suite(void) {
     tcase_add_loop_test(edges, illegal_rates_and_steps_are_refused, 0, CASES);
     tcase_add_loop_test(edges, illegal_parameters_are_refused, 0, CASES);
     tcase_add_loop_test(edges, an_optimizer_of_nothing_is_legal, 0, CASES);
+    tcase_add_test(edges, numbers_beyond_all_use_are_refused);
     tcase_add_test(edges, the_list_of_parameters_is_copied);
     tcase_add_loop_test(edges, memory_that_runs_out, 0, CASES);
     tcase_add_loop_test(edges, steps_allocate_nothing, 0, CASES);
