@@ -64,10 +64,11 @@ static tg_status plan(tg_tape *tape, const tg_op *op, tgi_node *node, tg_plan *p
     tg_error error = {TG_OK, ""};
     size_t bytes;
     tg_status status = op->check(&call, planned, &error);
-    if (status == TG_OK)
-        status = tgi_array_size(TG_REAL, planned->shape, &node->view.count, &bytes, &error);
     if (status != TG_OK)
         return tg_tape_fail(tape, status, "%s", error.message);
+    status = tgi_array_size(TG_REAL, planned->shape, &node->view.count, &bytes, &error);
+    if (status != TG_OK)
+        return tg_tape_fail(tape, status, "%s: %.200s", op->name, error.message);
     if (op->aliases_input && node->view.count != node->inputs[0]->count)
         return tg_tape_fail(tape, TG_ESHAPE, "%s: the output has not its input's elements",
                             op->name);
@@ -100,7 +101,7 @@ static tg_status take_output(tg_tape *tape, const tg_op *op, const tg_plan *plan
 }
 
 static tg_status run(tg_tape *tape, const tg_op *op, const tg_plan *planned, const tgi_node *node) {
-    if (op->forward == NULL)
+    if (op->forward == NULL || node->view.count == 0)
         return TG_OK;
     tg_call call = {.input_count = node->input_count,
                     .inputs = node->inputs,
@@ -143,6 +144,12 @@ tg_var tg_apply(const tg_op *op, int input_count, const tg_var *inputs, const vo
     if (op->input_count != TG_ANY_NUMBER && op->input_count != input_count) {
         tg_tape_fail(tape, TG_EINVAL, "%s: takes %d inputs, not %d", op->name, op->input_count,
                      input_count);
+        return tgi_no_var(tape);
+    }
+    if (op->check == NULL || (op->forward == NULL && !op->aliases_input) ||
+        (op->attribute_bytes > 0 && attributes == NULL)) {
+        tg_tape_fail(tape, TG_EINVAL, "%s: lacks its check, its forward or its attributes",
+                     op->name);
         return tgi_no_var(tape);
     }
     tgi_arena_mark before = tgi_arena_now(&tape->arena);

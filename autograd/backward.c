@@ -71,13 +71,30 @@ static tg_status take_input_grads(tg_tape *tape, pool *spare, tgi_node *node, ui
         if (grad->data == NULL)
             return tg_tape_fail(tape, TG_ENOMEM, "backward: no memory for the gradients of %s",
                                 node->op->name);
-        if (!grad->written && node->op->writes_fresh && i < 31 && unshared(node, i))
+        if (!grad->written && node->op->writes_fresh && node->view.count > 0 && i < 31 &&
+            unshared(node, i))
             *fresh |= TG_INPUT(i);
         else if (!grad->written)
             memset(grad->data, 0, (size_t)input->view.count * sizeof(tg_real));
         grad->written = true;
         node->input_grads[i] = grad->data;
     }
+    return TG_OK;
+}
+
+/* Runs the operation's backward. An output without elements has nothing to say to any gradient. */
+static tg_status run_backward(tg_tape *tape, const tgi_node *node, tg_call *call) {
+    if (node->view.count == 0)
+        return TG_OK;
+    tgi_arena_mark before = tgi_arena_now(&tape->arena);
+    if (node->backward_scratch_bytes > 0) {
+        call->scratch = tgi_arena_take(&tape->arena, node->backward_scratch_bytes);
+        if (call->scratch == NULL)
+            return tg_tape_fail(tape, TG_ENOMEM, "backward: no memory for the scratch of %s",
+                                node->op->name);
+    }
+    node->op->backward(call);
+    tgi_arena_rewind(&tape->arena, before);
     return TG_OK;
 }
 
@@ -91,17 +108,10 @@ static tg_status step_back(tg_tape *tape, pool *spare, tgi_node *node) {
                     .output_grad = node->grad.data,
                     .input_grads = node->input_grads};
     tg_status status = take_input_grads(tape, spare, node, &call.fresh);
+    if (status == TG_OK)
+        status = run_backward(tape, node, &call);
     if (status != TG_OK)
         return status;
-    tgi_arena_mark before = tgi_arena_now(&tape->arena);
-    if (node->backward_scratch_bytes > 0) {
-        call.scratch = tgi_arena_take(&tape->arena, node->backward_scratch_bytes);
-        if (call.scratch == NULL)
-            return tg_tape_fail(tape, TG_ENOMEM, "backward: no memory for the scratch of %s",
-                                node->op->name);
-    }
-    node->op->backward(&call);
-    tgi_arena_rewind(&tape->arena, before);
     if (!node->keeps_grad)
         return_grad(spare, node);
     return TG_OK;

@@ -81,11 +81,17 @@ static double along(check *c, int moving, double s) {
     return y == NULL ? (double)NAN : dot;
 }
 
-static double slope(check *c, int moving) {
-    double h = c->options.step;
-    double near = along(c, moving, h) - along(c, moving, -h);
-    double far = along(c, moving, 2 * h) - along(c, moving, -2 * h);
-    return (8 * near - far) / (12 * h);
+static tg_status slope(check *c, int moving, double *out, tg_error *error) {
+    static const double weights[] = {1, -8, 8, -1};
+    static const double steps[] = {-2, -1, 1, 2};
+    double sum = 0;
+    for (int i = 0; i < 4; i++) {
+        sum += weights[i] * along(c, moving, steps[i] * c->options.step);
+        if (tg_tape_error(c->tape)->status != TG_OK)
+            return tape_failed(c, error);
+    }
+    *out = sum / (12 * c->options.step);
+    return TG_OK;
 }
 
 /* The node whose memory a var shares. */
@@ -186,11 +192,12 @@ static tg_status trial(check *c, tg_error *error) {
     for (int i = 0; i < c->count; i++) {
         if (c->operands[i].view->type != TG_REAL)
             continue;
-        double numeric = slope(c, i);
-        if (tg_tape_error(c->tape)->status != TG_OK)
-            return tape_failed(c, error);
+        double numeric = 0;
+        tg_status status = slope(c, i, &numeric, error);
+        if (status != TG_OK)
+            return status;
         for (int how = TOGETHER; how < WAYS; how++) {
-            tg_status status = compare(c, i, (way)how, numeric, error);
+            status = compare(c, i, (way)how, numeric, error);
             if (status != TG_OK)
                 return status;
         }
@@ -214,6 +221,9 @@ static tg_status prepare(check *c, const tg_view *inputs, tg_error *error) {
     if (!complete)
         return tg_fail(error, TG_ENOMEM, "gradcheck: out of memory");
     tg_var output = record(c, -1, 0, -1);
+    if (output.tape != c->tape)
+        return tg_fail(error, TG_EINVAL, "gradcheck: the function's output is %s",
+                       output.tape == NULL ? "no var" : "of another tape");
     if (tgi_node_of(output, "gradcheck: the function's output") == NULL)
         return tape_failed(c, error);
     c->output_count = tgi_node_at(c->tape, output.index)->view.count;

@@ -105,7 +105,7 @@ typedef struct tg_op {
     /* Looks at shapes, attributes and integer inputs, fills the plan, and alone may fail: with
      * tg_fail(error, ...) and a message that opens with the operation's name. */
     tg_status (*check)(const tg_call *call, tg_plan *plan, tg_error *error);
-    /* Computes result. */
+    /* Computes result. Neither this nor backward is called for an output without elements. */
     void (*forward)(const tg_call *call);
     /* Adds to the gradients of the inputs. NULL: recording it on a var that wants a gradient is an
      * error. */

@@ -1,5 +1,7 @@
 #include "tensor/broadcast.h"
 
+#include <stddef.h>
+
 #include "tensor/kernels/kernels.h"
 
 /* Strides of an operand over the axes of the full shape: 0 where it is expanded. */
@@ -13,14 +15,22 @@ static void strides_of(tg_shape shape, tg_shape full, int64_t stride[TG_MAX_RANK
     }
 }
 
+static bool has_elements(tg_shape shape) {
+    for (int i = 0; i < shape.rank; i++)
+        if (shape.extent[i] == 0)
+            return false;
+    return true;
+}
+
 void tgi_broadcast_start(tgi_broadcast *it, tg_shape full, tg_shape a, tg_shape b) {
     int64_t stride[TGI_OPERANDS][TG_MAX_RANK];
+    *it = (tgi_broadcast){.run = 1, .done = !has_elements(full)};
+    if (it->done)
+        return;
     strides_of(a, full, stride[0]);
     strides_of(b, full, stride[1]);
-    *it = (tgi_broadcast){.run = 1};
     for (int i = full.rank - 1; i >= 0; i--) {
         int64_t extent = full.extent[i];
-        it->done = it->done || extent == 0;
         if (extent == 1)
             continue;
         /* The axis joins the last one where it lies just behind it in both operands. */
@@ -141,12 +151,23 @@ static void sum_runs(const tgi_kernels *kernels, axes *summed, const tg_real *x,
     put(1, &sum, factor, small, accumulate);
 }
 
+/* Nothing to sum: empty sums, as many as the small shape has. */
+static void put_empty_sums(tg_shape small_shape, double factor, tg_real *small, bool accumulate) {
+    const double empty = 0;
+    int64_t outputs;
+    tg_shape_count(small_shape, &outputs, NULL);
+    for (int64_t i = 0; i < outputs; i++)
+        put(1, &empty, factor, small + i, accumulate);
+}
+
 void tgi_sum_to_shape(const tgi_kernels *kernels, tg_shape full, const tg_real *x,
                       tg_shape small_shape, double factor, tg_real *small, bool accumulate) {
-    int64_t stride[TG_MAX_RANK];
-    strides_of(small_shape, full, stride);
+    if (!has_elements(full)) {
+        put_empty_sums(small_shape, factor, small, accumulate);
+        return;
+    }
     axes kept = {0}, summed = {0};
-    int64_t next = 1, outputs = 1;
+    int64_t next = 1;
     bool inner_kept = true, first = true;
     for (int i = full.rank - 1; i >= 0; i--) {
         int own = i - (full.rank - small_shape.rank);
@@ -156,14 +177,7 @@ void tgi_sum_to_shape(const tgi_kernels *kernels, tg_shape full, const tg_real *
             first = false;
         }
         add_axis(keeps ? &kept : &summed, full.extent[i], next);
-        outputs *= keeps ? full.extent[i] : 1;
         next *= full.extent[i];
-    }
-    if (next == 0) { /* nothing to sum: empty sums, as many as are kept */
-        const double empty = 0;
-        for (int64_t i = 0; i < outputs; i++)
-            put(1, &empty, factor, small + i, accumulate);
-        return;
     }
     int64_t run = take_first(inner_kept ? &kept : &summed);
     int64_t offset = 0;

@@ -70,6 +70,9 @@ bool tg_shape_equal(tg_shape a, tg_shape b) {
 tg_status tg_shape_broadcast(const char *name, tg_shape a, tg_shape b, tg_shape *out,
                              tg_error *error) {
     tg_shape result = {.rank = a.rank > b.rank ? a.rank : b.rank};
+    if (a.rank < 0 || b.rank < 0 || result.rank > TG_MAX_RANK)
+        return tg_fail(error, TG_ESHAPE, "%s: ranks %d and %d, not in 0..%d", name, (int)a.rank,
+                       (int)b.rank, TG_MAX_RANK);
     for (int i = 0; i < result.rank; i++) {
         int ia = i - (result.rank - a.rank);
         int ib = i - (result.rank - b.rank);

@@ -9,7 +9,7 @@
 static void infer(tg_shape *shape, int64_t count) {
     int64_t known = 1;
     int unknown = -1;
-    for (int i = 0; i < shape->rank; i++) {
+    for (int i = 0; i < shape->rank && shape->rank <= TG_MAX_RANK; i++) {
         if (shape->extent[i] == -1)
             unknown = i;
         else if (shape->extent[i] <= 0 || known > INT64_MAX / shape->extent[i])

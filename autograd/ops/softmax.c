@@ -26,11 +26,11 @@ static int64_t slice_start(slices s, int64_t slice) {
     return slice / s.inner * s.n * s.inner + slice % s.inner;
 }
 
-static tg_status check(const tg_call *call, tg_plan *plan, tg_error *error) {
+static tg_status check_as(const char *name, const tg_call *call, tg_plan *plan, tg_error *error) {
     const int *attribute = call->attributes;
     tg_shape shape = call->inputs[0]->shape;
     int axis;
-    tg_status status = tg_shape_axis("softmax", shape, *attribute, &axis, error);
+    tg_status status = tg_shape_axis(name, shape, *attribute, &axis, error);
     if (status != TG_OK)
         return status;
     size_t slice = (size_t)shape.extent[axis] * sizeof(tg_real);
@@ -38,6 +38,10 @@ static tg_status check(const tg_call *call, tg_plan *plan, tg_error *error) {
     plan->scratch_bytes = slice;
     plan->backward_scratch_bytes = 3 * slice;
     return TG_OK;
+}
+
+static tg_status check(const tg_call *call, tg_plan *plan, tg_error *error) {
+    return check_as("softmax", call, plan, error);
 }
 
 /* to = exp(from - max) / sum; they may be the same. */
@@ -112,7 +116,7 @@ tg_var tg_softmax(tg_var x, int axis) {
 static tg_status check_masked(const tg_call *call, tg_plan *plan, tg_error *error) {
     const tg_view *x = call->inputs[0], *mask = call->inputs[1];
     tg_shape full;
-    tg_status status = check(call, plan, error);
+    tg_status status = check_as("softmax_masked", call, plan, error);
     if (status != TG_OK)
         return status;
     if (tg_shape_broadcast("softmax_masked", x->shape, mask->shape, &full, NULL) != TG_OK ||
