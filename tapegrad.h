@@ -1,5 +1,5 @@
 /* Tapegrad: an autodiff training framework in miniature. This is the one header that a program
- * includes; the order below is the order to read them in. */
+ * includes, layer by layer. */
 #ifndef TAPEGRAD_H
 #define TAPEGRAD_H
 

@@ -6,7 +6,7 @@
 
 /* The tape that is to hear of an error: that of the first input that has one. */
 static tg_tape *tape_of(int input_count, const tg_var *inputs) {
-    for (int i = 0; i < input_count; i++)
+    for (int i = 0; i < input_count && inputs != NULL; i++)
         if (inputs[i].tape != NULL)
             return inputs[i].tape;
     return NULL;
@@ -64,6 +64,8 @@ static tg_status plan(tg_tape *tape, const tg_op *op, tgi_node *node, tg_plan *p
     tg_error error = {TG_OK, ""};
     size_t bytes;
     tg_status status = op->check(&call, planned, &error);
+    if (status != TG_OK && error.message[0] == '\0')
+        return tg_tape_fail(tape, status, "%s: %s", op->name, tg_status_text(status));
     if (status != TG_OK)
         return tg_tape_fail(tape, status, "%s", error.message);
     status = tgi_array_size(TG_REAL, planned->shape, &node->view.count, &bytes, &error);
@@ -91,7 +93,9 @@ static tg_status take_output(tg_tape *tape, const tg_op *op, const tg_plan *plan
     }
     *keep = tgi_arena_now(&tape->arena);
     if (planned->saved_bytes > 0) {
-        node->saved = tgi_arena_take(&tape->arena, planned->saved_bytes);
+        size_t least = 64; /* from here on the arena aligns to 64 bytes */
+        size_t bytes = planned->saved_bytes > least ? planned->saved_bytes : least;
+        node->saved = tgi_arena_take(&tape->arena, bytes);
         if (node->saved == NULL)
             return no_memory(tape, op);
         if (node->wants_grad)
@@ -152,11 +156,8 @@ tg_var tg_apply(const tg_op *op, int input_count, const tg_var *inputs, const vo
                      op->name);
         return tgi_no_var(tape);
     }
-    tgi_arena_mark before = tgi_arena_now(&tape->arena);
     tgi_node node = {.op = op};
-    if (record(tape, op, input_count, inputs, attributes, &node) != TG_OK) {
-        tgi_arena_rewind(&tape->arena, before);
+    if (record(tape, op, input_count, inputs, attributes, &node) != TG_OK)
         return tgi_no_var(tape);
-    }
     return tgi_tape_append(tape, &node, op->name);
 }

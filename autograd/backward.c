@@ -98,6 +98,13 @@ static tg_status run_backward(tg_tape *tape, const tgi_node *node, tg_call *call
     return TG_OK;
 }
 
+/* Backward did not run: what it was to write first still holds anything. */
+static void forget_fresh(const tgi_node *node, uint32_t fresh) {
+    for (int i = 0; i < node->input_count; i++)
+        if (i < 31 && (fresh & TG_INPUT(i)) != 0)
+            grad_of(tgi_node_of_view(node->inputs[i]))->written = false;
+}
+
 static tg_status step_back(tg_tape *tape, pool *spare, tgi_node *node) {
     tg_call call = {.input_count = node->input_count,
                     .inputs = node->inputs,
@@ -110,8 +117,10 @@ static tg_status step_back(tg_tape *tape, pool *spare, tgi_node *node) {
     tg_status status = take_input_grads(tape, spare, node, &call.fresh);
     if (status == TG_OK)
         status = run_backward(tape, node, &call);
-    if (status != TG_OK)
+    if (status != TG_OK) {
+        forget_fresh(node, call.fresh);
         return status;
+    }
     if (!node->keeps_grad)
         return_grad(spare, node);
     return TG_OK;

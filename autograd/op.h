@@ -107,8 +107,8 @@ typedef struct tg_op {
     tg_status (*check)(const tg_call *call, tg_plan *plan, tg_error *error);
     /* Computes result. Neither this nor backward is called for an output without elements. */
     void (*forward)(const tg_call *call);
-    /* Adds to the gradients of the inputs. NULL: recording it on a var that wants a gradient is an
-     * error. */
+    /* Adds to the gradients of the inputs. NULL: recording it on a var that wants a gradient, as an
+     * input that is declared differentiable, is an error. */
     void (*backward)(const tg_call *call);
 } tg_op;
 

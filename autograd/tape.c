@@ -156,15 +156,16 @@ tg_var tgi_tape_leaf(tg_tape *tape, tg_type type, tg_shape shape, bool wants_gra
 /* A leaf with a copy of the elements. */
 static tg_var leaf(tg_tape *tape, tg_type type, tg_shape shape, const void *elements,
                    bool wants_grad, const char *caller) {
+    int64_t count;
+    if (elements == NULL && tg_shape_count(shape, &count, NULL) == TG_OK && count > 0) {
+        tg_tape_fail(tape, TG_EINVAL, "%s: the elements are NULL", caller);
+        return tgi_no_var(tape);
+    }
     void *copy = NULL;
     tg_var var = tgi_tape_leaf(tape, type, shape, wants_grad, caller, &copy);
-    if (copy == NULL || !tg_is_valid(var))
-        return var;
-    size_t bytes = (size_t)tgi_node_at(tape, var.index)->view.count * tg_type_size(type);
-    if (elements != NULL && bytes > 0)
-        memcpy(copy, elements, bytes);
-    else if (bytes > 0)
-        tg_tape_fail(tape, TG_EINVAL, "%s: the elements are NULL", caller);
+    if (elements != NULL && tg_is_valid(var))
+        memcpy(copy, elements,
+               (size_t)tgi_node_at(tape, var.index)->view.count * tg_type_size(type));
     return var;
 }
 
@@ -211,12 +212,11 @@ const tg_real *tg_value(tg_var var) {
 }
 
 const tg_real *tg_grad(tg_var var) {
-    tgi_node *node = tgi_node_of(var, "grad");
+    const tgi_node *node = tgi_node_of(var, "grad");
     if (node == NULL || !node->keeps_grad)
         return NULL;
-    if (node->param != NULL)
-        return tg_param_grad(node->param);
-    return node->grad.written ? node->grad.data : NULL;
+    const tgi_grad *grad = node->param != NULL ? &node->param->grad : &node->grad;
+    return grad->written ? grad->data : NULL;
 }
 
 tg_shape tg_shape_of(tg_var var) {

@@ -86,7 +86,8 @@ tg_var tg_parameter(tg_tape *tape, tg_param *param);
 
 /* The gradients of a scalar `loss` (one element, any rank): added to those of the parameters, and
  * made for tg_variables and for vars with tg_keep_grad. Once for each recording: a second call
- * before the reset is TG_ESTATE. Returns the tape's first error if there is one. */
+ * before the reset is TG_ESTATE. Returns the tape's first error if there is one; where memory ran out
+ * on the way (TG_ENOMEM), parameters may have a part of their gradients: tg_params_zero_grad. */
 tg_status tg_backward(tg_var loss);
 
 /* The same from an output of any shape, with `cotangent` (of that shape) for its gradient. */

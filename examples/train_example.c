@@ -148,8 +148,18 @@ static tg_csv *open_log(const training *run, const settings *s, tg_error *error)
     return log;
 }
 
+/* Weights without a finite loss are not worth the place of the last checkpoint. */
 static tg_status save(training *run, const settings *s, tg_error *error) {
     char path[PATH_SIZE];
+    double loss = 0;
+    tg_status status = training_loss(run, &loss, error);
+    if (status == TG_OK && !isfinite(loss))
+        status = tg_fail(error, TG_ENONFINITE,
+                         "after step %" PRId64 " the loss is not finite: stopped, nothing saved "
+                         "since the last checkpoint",
+                         run->step);
+    if (status != TG_OK)
+        return status;
     path_in(s, "checkpoint.npz", path);
     tg_training_state state = training_state(run);
     return tg_checkpoint_save(run->context, path, &state, error);

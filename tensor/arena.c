@@ -19,7 +19,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-enum { ALIGNMENT = 64, FIRST_CHUNK = 1 << 16 };
+enum { ALIGNMENT = 64, FIRST_CHUNK = 1 << 17 };
 
 #ifdef ARENA_POISONS
 static const size_t gap = ALIGNMENT;
@@ -34,10 +34,14 @@ struct tgi_chunk {
     unsigned char *data;
 };
 
-/* A chunk that can hold `bytes`, at least twice as large as `last`, so that there are few. */
-static tgi_chunk *make_chunk(tgi_arena *arena, const tgi_chunk *last, size_t bytes) {
-    size_t capacity = last == NULL ? FIRST_CHUNK : last->capacity;
-    capacity = capacity <= SIZE_MAX / 4 ? capacity * 2 : capacity;
+/* The capacity that a chunk behind `last` had best have: twice as large, so that there are few. */
+static size_t generous(const tgi_chunk *last) {
+    if (last == NULL)
+        return FIRST_CHUNK;
+    return last->capacity <= SIZE_MAX / 4 ? last->capacity * 2 : last->capacity;
+}
+
+static tgi_chunk *make_chunk(tgi_arena *arena, size_t capacity, size_t bytes) {
     if (capacity < bytes)
         capacity = bytes;
     if (capacity > SIZE_MAX - sizeof(tgi_chunk) - ALIGNMENT)
@@ -89,7 +93,9 @@ void *tgi_arena_take(tgi_arena *arena, size_t bytes) {
         used = 0;
         last = chunk;
     }
-    tgi_chunk *chunk = make_chunk(arena, last, bytes + gap);
+    tgi_chunk *chunk = make_chunk(arena, generous(last), bytes + gap);
+    if (chunk == NULL) /* memory is tight: no more than is needed */
+        chunk = make_chunk(arena, 0, bytes + gap);
     if (chunk == NULL)
         return NULL;
     if (last == NULL)

@@ -92,6 +92,9 @@ tg_status tg_shape_broadcast(const char *name, tg_shape a, tg_shape b, tg_shape 
 }
 
 tg_status tg_shape_axis(const char *name, tg_shape shape, int axis, int *out, tg_error *error) {
+    if (shape.rank < 0 || shape.rank > TG_MAX_RANK)
+        return tg_fail(error, TG_ESHAPE, "%s: rank %d outside 0..%d", name, (int)shape.rank,
+                       TG_MAX_RANK);
     if (axis < -shape.rank || axis >= shape.rank) {
         char text[TG_SHAPE_TEXT];
         return tg_fail(error, TG_ERANGE, "%s: axis %d outside [%d, %d) of shape %s", name, axis,

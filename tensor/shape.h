@@ -41,7 +41,8 @@ bool tg_shape_equal(tg_shape a, tg_shape b);
 tg_status tg_shape_broadcast(const char *name, tg_shape a, tg_shape b, tg_shape *out,
                              tg_error *error);
 
-/* The axis as a number from 0, where -1 is the last. TG_ERANGE outside [-rank, rank). */
+/* The axis as a number from 0, where -1 is the last. TG_ERANGE outside [-rank, rank), TG_ESHAPE for
+ * an illegal rank. */
 tg_status tg_shape_axis(const char *name, tg_shape shape, int axis, int *out, tg_error *error);
 
 #define TG_SHAPE_TEXT 160

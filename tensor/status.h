@@ -29,7 +29,7 @@ typedef enum tg_status {
 #undef TG_STATUS_NAME
 } tg_status;
 
-#define TG_MESSAGE_SIZE 256
+#define TG_MESSAGE_SIZE 512
 
 /* A failure in words: `message` names the function and the values, is NUL-terminated, and is cut
  * at TG_MESSAGE_SIZE - 1 bytes. Start it as {0}: a function that succeeds leaves it alone. */

@@ -174,7 +174,7 @@ tg_status tg_checkpoint_save(const tg_context *context, const char *path,
 typedef struct pass {
     const tg_archive *archive;
     tg_training_state *state;
-    tg_real *scratch; /* NULL in the second pass; as large as the largest parameter */
+    tg_real *scratch; /* NULL in the second pass; as large as the largest array */
     tg_error *error;
 } pass;
 
@@ -219,14 +219,24 @@ static tg_status load_settings(const pass *p) {
     return TG_OK;
 }
 
+/* A text of the file's for a message: its first bytes, none of which a terminal obeys. */
+static const char *printable(const char *text, char out[TG_WORD_MAX + 1]) {
+    size_t n = 0;
+    for (; text[n] != '\0' && n < TG_WORD_MAX; n++)
+        out[n] = (unsigned char)text[n] < ' ' || text[n] == 0x7f ? '?' : text[n];
+    out[n] = '\0';
+    return out;
+}
+
 static tg_status load_optimizer(const pass *p) {
     tg_optimizer *optimizer = p->state->optimizer;
-    const char *name;
-    int64_t steps, old = tg_optimizer_steps(optimizer);
+    const char *name = "";
+    char shown[TG_WORD_MAX + 1];
+    int64_t steps = 0, old = tg_optimizer_steps(optimizer);
     tg_status status = tg_archive_read_text(p->archive, "optimizer/name", &name, p->error);
     if (status == TG_OK && strcmp(name, tg_optimizer_name(optimizer)) != 0)
-        status = tg_fail(p->error, TG_EMISMATCH, "checkpoint: of the optimiser %.40s, not %s", name,
-                         tg_optimizer_name(optimizer));
+        status = tg_fail(p->error, TG_EMISMATCH, "checkpoint: of the optimiser %s, not %s",
+                         printable(name, shown), tg_optimizer_name(optimizer));
     if (status == TG_OK)
         status = tg_archive_read_int64(p->archive, "optimizer/steps", &steps, p->error);
     if (status == TG_OK)
@@ -289,7 +299,7 @@ static tg_status load_rng(const pass *p) {
 
 static tg_status load_numbers(const pass *p) {
     int64_t step, seed, position;
-    tg_status status = read_below(p, "step", INT64_MAX, &step);
+    tg_status status = read_below(p, "step", INT64_C(1) << 53, &step);
     if (status == TG_OK)
         status = tg_archive_read_int64(p->archive, "seed", &seed, p->error);
     if (status == TG_OK)
@@ -300,6 +310,16 @@ static tg_status load_numbers(const pass *p) {
         p->state->position = position;
     }
     return status;
+}
+
+/* Zeros may only fill a word up. */
+static tg_status check_words(const tg_array *array, tg_error *error) {
+    const char *word = array->data;
+    for (int64_t i = 0; i < array->count; i++, word += array->element_size)
+        for (size_t j = 1; j < array->element_size; j++)
+            if (word[j - 1] == '\0' && word[j] != '\0')
+                return tg_fail(error, TG_EFORMAT, "checkpoint: a NUL inside word %" PRId64, i);
+    return TG_OK;
 }
 
 /* The strings of the vocabulary: *width bytes each. */
@@ -314,7 +334,7 @@ static tg_status find_words(const tg_archive *archive, const char **words, size_
     *words = array->data;
     *width = array->element_size;
     *count = (int32_t)array->count;
-    return TG_OK;
+    return check_words(array, error);
 }
 
 /* The i-th word, ended by a NUL. */
@@ -328,7 +348,7 @@ static const char *copy_word(const char *words, size_t width, int32_t i,
 static tg_status check_vocabulary(const pass *p) {
     const tg_vocabulary *vocabulary = p->state->vocabulary;
     const char *words = NULL;
-    char word[TG_WORD_MAX + 1];
+    char word[TG_WORD_MAX + 1], shown[TG_WORD_MAX + 1];
     size_t width = 0;
     int32_t count = 0;
     tg_status status = find_words(p->archive, &words, &width, &count, p->error);
@@ -341,8 +361,8 @@ static tg_status check_vocabulary(const pass *p) {
     for (int32_t i = 0; i < count; i++)
         if (strcmp(copy_word(words, width, i, word), tg_vocabulary_word(vocabulary, i)) != 0)
             return tg_fail(p->error, TG_EMISMATCH,
-                           "checkpoint: word %" PRId32 " is \"%s\", not \"%s\"", i, word,
-                           tg_vocabulary_word(vocabulary, i));
+                           "checkpoint: word %" PRId32 " is \"%s\", not \"%s\"", i,
+                           printable(word, shown), tg_vocabulary_word(vocabulary, i));
     return TG_OK;
 }
 
@@ -375,10 +395,16 @@ static tg_status run_pass(const pass *p) {
     return status;
 }
 
-static int64_t largest_param(const tg_params *params) {
+/* The optimiser may drive other parameters than those of the state. */
+static int64_t largest_array(const tg_training_state *state) {
     int64_t largest = 0;
-    for (size_t i = 0; i < tg_params_count(params); i++) {
-        int64_t count = tg_param_count(tg_params_at(params, i));
+    for (size_t i = 0; i < tg_params_count(state->params); i++) {
+        int64_t count = tg_param_count(tg_params_at(state->params, i));
+        largest = count > largest ? count : largest;
+    }
+    size_t arrays = state->optimizer != NULL ? tg_optimizer_state_count(state->optimizer) : 0;
+    for (size_t i = 0; i < arrays; i++) {
+        int64_t count = tg_param_count(tg_optimizer_state_at(state->optimizer, i).param);
         largest = count > largest ? count : largest;
     }
     return largest;
@@ -389,7 +415,7 @@ tg_status tg_checkpoint_restore(const tg_context *context, const tg_archive *arc
     if (archive == NULL || state == NULL || state->params == NULL)
         return tg_fail(error, TG_EINVAL, "checkpoint: an archive and parameters are needed");
     tg_context own = tgi_context_of(context);
-    size_t bytes = (size_t)largest_param(state->params) * sizeof(tg_real);
+    size_t bytes = (size_t)largest_array(state) * sizeof(tg_real);
     pass p = {.archive = archive, .state = state, .error = error};
     p.scratch = tgi_allocate(&own.allocator, bytes);
     if (p.scratch == NULL)
@@ -402,13 +428,13 @@ tg_status tg_checkpoint_restore(const tg_context *context, const tg_archive *arc
 
 tg_status tg_checkpoint_load(const tg_context *context, const char *path, tg_training_state *state,
                              tg_error *error) {
-    tg_archive *archive = tg_archive_open(context, path, error);
-    if (archive == NULL)
-        return error != NULL ? error->status : TG_EIO;
     tg_error cause = {TG_OK, ""};
+    tg_archive *archive = tg_archive_open(context, path, &cause);
+    if (archive == NULL)
+        return tg_fail(error, cause.status, "%s", cause.message);
     tg_status status = tg_checkpoint_restore(context, archive, state, &cause);
     tg_archive_free(archive);
-    return status == TG_OK ? TG_OK : tg_fail(error, status, "%.100s: %.140s", path, cause.message);
+    return status == TG_OK ? TG_OK : tg_fail(error, status, "%.200s: %.300s", path, cause.message);
 }
 
 tg_status tg_checkpoint_config(const tg_archive *archive, tg_transformer_config *config,

@@ -21,14 +21,33 @@ __attribute__((format(printf, 2, 3))) static bool wrong(const cli_program *progr
     return false;
 }
 
-static void print_help(const cli_program *program) {
-    printf("usage: %s %s\n%s\n\noptions:\n", program->name, program->arguments, program->purpose);
+/* The place number `i` for an argument that is no option; NULL where there are no more. */
+static const cli_option *place_at(const cli_program *program, int i) {
+    for (int k = 0; k < program->option_count; k++)
+        if (program->options[k].kind == OPTION_POSITIONAL && i-- == 0)
+            return &program->options[k];
+    return NULL;
+}
+
+static void print_rows(const cli_program *program, bool places) {
     for (int i = 0; i < program->option_count; i++) {
         const cli_option *o = &program->options[i];
         char left[64];
         snprintf(left, sizeof left, "%s %s", o->name, o->argument != NULL ? o->argument : "");
-        printf("  %-22s %s\n", left, o->help);
+        if ((o->kind == OPTION_POSITIONAL) == places)
+            printf("  %-22s %s\n", left, o->help);
     }
+}
+
+static void print_help(const cli_program *program) {
+    printf("usage: %s %s\n%s\n\n", program->name, program->arguments, program->purpose);
+    if (place_at(program, 0) != NULL) {
+        printf("arguments:\n");
+        print_rows(program, true);
+        printf("\n");
+    }
+    printf("options:\n");
+    print_rows(program, false);
     printf("  %-22s %s\n  %-22s %s\n", "--help", "print this and stop", "--version",
            "print the version and stop");
 }
@@ -37,7 +56,7 @@ static bool read_integer(const cli_program *program, const cli_option *o, const 
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0' || strchr(" \t\n", text[0]) != NULL)
+    if (end == text || *end != '\0' || strchr(" \t\n\v\f\r", text[0]) != NULL)
         return wrong(program, "%s: \"%s\" is not a whole number", o->name, text);
     if (errno == ERANGE || value < o->least || value > INT64_MAX)
         return wrong(program, "%s: %s is out of range: from %" PRId64 " on", o->name, text,
@@ -49,7 +68,7 @@ static bool read_integer(const cli_program *program, const cli_option *o, const 
 static bool read_real(const cli_program *program, const cli_option *o, const char *text) {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end != '\0' || strchr(" \t\n", text[0]) != NULL)
+    if (end == text || *end != '\0' || strchr(" \t\n\v\f\r", text[0]) != NULL)
         return wrong(program, "%s: \"%s\" is not a number", o->name, text);
     if (!isfinite(value) || value <= 0)
         return wrong(program, "%s: %s is not a finite number above 0", o->name, text);
@@ -118,20 +137,57 @@ static bool read_option(const cli_program *program, int argc, char **argv, int *
     return read_value(program, o, value);
 }
 
-bool options_read(const cli_program *program, int argc, char **argv, int *exit_code) {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--version") == 0) {
-            if (argv[i][2] == 'h')
-                print_help(program);
-            else
-                printf("%s %s\n", program->name, tg_version());
-            *exit_code = fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
-            return false;
-        }
-        if (!read_option(program, argc, argv, &i)) {
-            *exit_code = EXIT_USAGE;
-            return false;
-        }
-    }
+/* Reads one argument at argv[*i], and moves *i over its value; *taken places have theirs already. */
+static bool read_argument(const cli_program *program, int argc, char **argv, int *i, int *taken) {
+    const char *argument = argv[*i];
+    bool is_option = argument[0] == '-' && argument[1] != '\0';
+    if (is_option || place_at(program, 0) == NULL)
+        return read_option(program, argc, argv, i);
+    const cli_option *place = place_at(program, *taken);
+    if (place == NULL)
+        return wrong(program, "\"%s\" is one argument too many", argument);
+    if (place->given != NULL)
+        *place->given = true;
+    *place->value.text = argument;
+    ++*taken;
     return true;
+}
+
+/* Whether the places from number `taken` on may stay empty. */
+static bool check_required(const cli_program *program, int taken) {
+    for (const cli_option *place; (place = place_at(program, taken)) != NULL; taken++)
+        if (place->required)
+            return wrong(program, "the %s is missing", place->name);
+    return true;
+}
+
+static bool print_and_stop(const cli_program *program, bool help) {
+    if (help)
+        print_help(program);
+    else
+        printf("%s %s\n", program->name, tg_version());
+    return options_flush_output(program->name);
+}
+
+bool options_read(const cli_program *program, int argc, char **argv, int *exit_code) {
+    int taken = 0;
+    bool right = true;
+    for (int i = 1; i < argc && right; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--version") == 0) {
+            *exit_code = print_and_stop(program, argv[i][2] == 'h') ? EXIT_DONE : EXIT_FAILED;
+            return false;
+        }
+        right = read_argument(program, argc, argv, &i, &taken);
+    }
+    right = right && check_required(program, taken);
+    if (!right)
+        *exit_code = EXIT_USAGE;
+    return right;
+}
+
+bool options_flush_output(const char *program_name) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    fprintf(stderr, "%s: cannot write the output: %s\n", program_name, strerror(errno));
+    return false;
 }

@@ -65,7 +65,7 @@ struct tgi_kernels {
     void (*add_to_sums)(int64_t n, const tg_real *x, double *sums);
 
     /* The maximum (NaN where there is one) into *maximum, and the sum of exp(x - maximum), whose
-     * terms go to `out` unless it is NULL. n >= 1. */
+     * terms go to `out` unless it is NULL; `out` may be x. n >= 1. */
     tg_real (*exp_sum)(int64_t n, const tg_real *x, tg_real *maximum, tg_real *out);
     /* x_grad (+)= y (out_grad - sum(y out_grad)), a row of softmax's backward */
     void (*softmax_backward)(int64_t n, const tg_real *y, const tg_real *out_grad, tg_real *x_grad,

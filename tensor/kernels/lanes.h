@@ -100,7 +100,7 @@ static inline lanes lanes_load_some(const tg_real *from, int64_t n, tg_real fill
     return (lanes)_mm256_blendv_ps(_mm256_set1_ps(filler), _mm256_maskload_ps(from, mask),
                                    (__m256)mask);
 #else
-    lanes v;
+    lanes v = {0};
     for (int i = 0; i < LANES; i++)
         v[i] = i < n ? from[i] : filler;
     return v;
