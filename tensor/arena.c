@@ -34,14 +34,11 @@ struct tgi_chunk {
     unsigned char *data;
 };
 
-/* The capacity that a chunk behind `last` had best have: twice as large, so that there are few. */
-static size_t generous(const tgi_chunk *last) {
-    if (last == NULL)
-        return FIRST_CHUNK;
-    return last->capacity <= SIZE_MAX / 4 ? last->capacity * 2 : last->capacity;
-}
-
-static tgi_chunk *make_chunk(tgi_arena *arena, size_t capacity, size_t bytes) {
+/* A chunk that can hold `bytes`, at least twice as large as `last`, so that there are few. */
+static tgi_chunk *make_chunk(tgi_arena *arena, const tgi_chunk *last, size_t bytes) {
+    size_t capacity = FIRST_CHUNK;
+    if (last != NULL)
+        capacity = last->capacity <= SIZE_MAX / 4 ? last->capacity * 2 : last->capacity;
     if (capacity < bytes)
         capacity = bytes;
     if (capacity > SIZE_MAX - sizeof(tgi_chunk) - ALIGNMENT)
@@ -93,9 +90,7 @@ void *tgi_arena_take(tgi_arena *arena, size_t bytes) {
         used = 0;
         last = chunk;
     }
-    tgi_chunk *chunk = make_chunk(arena, generous(last), bytes + gap);
-    if (chunk == NULL) /* memory is tight: no more than is needed */
-        chunk = make_chunk(arena, 0, bytes + gap);
+    tgi_chunk *chunk = make_chunk(arena, last, bytes + gap);
     if (chunk == NULL)
         return NULL;
     if (last == NULL)
