@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "autograd/tape.h"
+#include "tensor/rng.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +57,12 @@ tg_var tg_relu(tg_var x);
 /* The rows of table (n, d) that ids name: ids of any shape (...) -> (..., d). An id outside [0, n)
  * is TG_ERANGE. Repeated ids add up in the gradient. */
 tg_var tg_embedding(tg_var table, tg_var ids);
+
+/* Each element is 0 with this probability and x / (1 - probability) otherwise: what it is in
+ * expectation. The draws are one of rng's 32-bit words for each element, of which 24 bits u / 2^24 <
+ * probability make it 0; with a probability of 0 or 1 nothing is drawn, and rng may be NULL. rng is
+ * used while this is recorded, and not afterwards. (PyTorch's draws differ.) */
+tg_var tg_dropout(tg_var x, double probability, tg_rng *rng);
 
 /* The sum or mean of all elements, a scalar; in double inside. The mean of none is NaN. */
 tg_var tg_sum(tg_var x);

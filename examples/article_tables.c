@@ -6,8 +6,10 @@
 #include <tapegrad.h>
 
 #include "article/matrix.h"
+#include "article/pictures.h"
 #include "article/printed.h"
 #include "article/tables.h"
+#include "common/files.h"
 #include "common/options.h"
 
 static const char *const titles[ARTICLE_TABLES] = {
@@ -25,6 +27,11 @@ static const char *const titles[ARTICLE_TABLES] = {
 };
 
 static const char *const captions[2] = {"computed", "in the article"};
+
+typedef struct settings {
+    bool quiet;
+    const char *plot; /* the directory of the pictures; NULL: none */
+} settings;
 
 /* What a run has come to: the tables are values on the tape. */
 typedef struct session {
@@ -142,13 +149,25 @@ static void print_all(const session *s) {
     article_print_differences(stdout, &s->comparison);
 }
 
-static int run(bool quiet) {
+/* The pictures of the article's weights. What keeps them from being drawn is told, and no error. */
+static tg_status draw(const session *s, const char *directory, tg_error *error) {
+    tg_status status = make_directory(directory, error);
+    if (status == TG_OK)
+        status = article_pictures(&s->model, directory, " (the article's weights)", stderr, error);
+    return status;
+}
+
+static int run(const settings *asked) {
     session s = {0};
     tg_error error = {0};
     tg_status status = compute(&s, &error);
+    if (status == TG_OK && asked->plot != NULL)
+        status = draw(&s, asked->plot, &error);
     if (status == TG_OK) {
-        if (!quiet)
+        if (!asked->quiet)
             print_all(&s);
+        if (!asked->quiet && asked->plot != NULL)
+            printf("Pictures, each beside the script that draws it: %s\n\n", asked->plot);
         article_print_verdict(stdout, &s.comparison);
         if (fflush(stdout) != 0 || ferror(stdout))
             status = tg_fail(&error, TG_EIO, "cannot write to the standard output");
@@ -162,13 +181,15 @@ static int run(bool quiet) {
 }
 
 int main(int argc, char **argv) {
-    bool quiet = false;
+    settings asked = {0};
     const cli_option options[] = {
-        {"--quiet", NULL, "print only the last line", OPTION_FLAG, .value.flag = &quiet}};
+        {"--plot", "DIR", "draw the article's weights and what they do into this directory",
+         OPTION_TEXT, .value.text = &asked.plot},
+        {"--quiet", NULL, "print only the last line", OPTION_FLAG, .value.flag = &asked.quiet}};
     const cli_program program = {
         "article_tables",
         "Runs the article's model with the article's weights and compares its eleven tables.",
-        "[options]", options, 1};
+        "[options]", options, sizeof options / sizeof options[0]};
     int exit_code;
-    return options_read(&program, argc, argv, &exit_code) ? run(quiet) : exit_code;
+    return options_read(&program, argc, argv, &exit_code) ? run(&asked) : exit_code;
 }

@@ -16,17 +16,18 @@
 #include "article/summary.h"
 #include "article/training.h"
 #include "article/walkthrough.h"
+#include "common/files.h"
 #include "common/options.h"
 
 enum { PATH_SIZE = 4096, WARM_UP = 100 };
 
-/* What the command line says; `steps` and the like hold the recipe's values until it says else. */
+/* What the command line says. */
 typedef struct settings {
     int64_t seed, steps, save_every;
     double rate;
-    const char *optimizer, *directory, *resume;
-    bool no_plot, quiet;
-    bool seed_given, steps_given, rate_given, optimizer_given;
+    const char *recipe, *optimizer, *directory, *resume, *init;
+    bool print_recipe, no_plot, quiet;
+    bool seed_given, steps_given, rate_given;
 } settings;
 
 /* What a run leaves for its end. */
@@ -43,29 +44,46 @@ static void on_interrupt(int signal_number) {
     interrupted = 1;
 }
 
+/* The first Ctrl-C lets the step end and saves; a second one ends the program. A shell's "ignore"
+ * stays. */
+static void catch_interrupt(void) {
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND}, before;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGINT, &action, NULL);
+}
+
 static int failed(const tg_error *error) {
     fprintf(stderr, "train_example: %s\n", error->message);
     return EXIT_FAILED;
 }
 
 static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
-    static const char *const optimizers[] = {"adam", "sgd", NULL};
+    static const char *const optimizers[] = {"adam", "sgd", NULL}, *const inits[] = {"article",
+                                                                                     NULL};
     const cli_option options[] = {
-        {"--seed", "N", "start from this seed (default 834, found by a search)", OPTION_INTEGER,
-         .value.integer = &s->seed, .given = &s->seed_given},
-        {"--steps", "N", "train until this step (default 500)", OPTION_INTEGER,
+        {"--recipe", "NAME",
+         "article (default), solved, plain, or a file as --print-recipe writes it", OPTION_TEXT,
+         .value.text = &s->recipe},
+        {"--seed", "N", "start from this seed (default: the recipe's, found by a search)",
+         OPTION_INTEGER, .value.integer = &s->seed, .given = &s->seed_given},
+        {"--steps", "N", "train until this step (default: the recipe's end)", OPTION_INTEGER,
          .value.integer = &s->steps, .given = &s->steps_given},
-        {"--lr", "X", "the learning rate (default 0.1)", OPTION_REAL, .value.real = &s->rate,
-         .given = &s->rate_given},
-        {"--optimizer", "NAME", "adam (default), or sgd with momentum 0.9", OPTION_CHOICE,
-         .value.text = &s->optimizer, .choices = optimizers, .given = &s->optimizer_given},
+        {"--lr", "X", "the first learning rate; the recipe's others change alike", OPTION_REAL,
+         .value.real = &s->rate, .given = &s->rate_given},
+        {"--optimizer", "NAME", "adam, or sgd with momentum 0.9", OPTION_CHOICE,
+         .value.text = &s->optimizer, .choices = optimizers},
+        {"--init", "NAME", "article: start from the weights that it prints", OPTION_CHOICE,
+         .value.text = &s->init, .choices = inits},
         {"--out", "DIR", "write to this directory (default runs/article)", OPTION_TEXT,
          .value.text = &s->directory},
-        {"--resume", "FILE", "go on from this checkpoint, with its settings", OPTION_TEXT,
+        {"--resume", "FILE", "go on from this checkpoint, with its recipe", OPTION_TEXT,
          .value.text = &s->resume},
         {"--save-every", "N", "save the checkpoint at every N-th step too", OPTION_INTEGER,
          .value.integer = &s->save_every, .least = 1},
-        {"--no-plot", NULL, "do not draw the loss", OPTION_FLAG, .value.flag = &s->no_plot},
+        {"--print-recipe", NULL, "print the recipe as a text to edit, and stop", OPTION_FLAG,
+         .value.flag = &s->print_recipe},
+        {"--no-plot", NULL, "draw no pictures", OPTION_FLAG, .value.flag = &s->no_plot},
         {"--quiet", NULL, "print nothing but errors", OPTION_FLAG, .value.flag = &s->quiet},
     };
     const cli_program program = {
@@ -74,78 +92,115 @@ static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
         "[options]", options, sizeof options / sizeof options[0]};
     if (!options_read(&program, argc, argv, exit_code))
         return false;
-    if (s->resume != NULL && s->seed_given) {
-        fprintf(stderr, "train_example: --seed: a resumed run has the seed of its checkpoint\n");
+    if (s->rate_given && s->rate >= 1e9) {
+        fprintf(stderr, "train_example: --lr: %g is not below 1e9\n", s->rate);
+        *exit_code = EXIT_USAGE;
+        return false;
+    }
+    if (s->resume != NULL && (s->seed_given || s->init != NULL)) {
+        fprintf(stderr, "train_example: %s: a resumed run starts from its checkpoint\n",
+                s->seed_given ? "--seed" : "--init");
         *exit_code = EXIT_USAGE;
         return false;
     }
     return true;
 }
 
-/* Makes the directory and those above it. */
-static tg_status make_directory(const char *path, tg_error *error) {
-    char part[PATH_SIZE];
-    size_t length = strlen(path);
-    if (length >= sizeof part - 32)
-        return tg_fail(error, TG_EINVAL, "--out: the path has %zu bytes", length);
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return tg_fail(error, TG_EIO, "cannot make the directory %.150s: %s", part,
-                           strerror(errno));
-    }
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
-        return tg_fail(error, TG_EIO, "%.200s is not a directory", path);
-    return TG_OK;
-}
-
 static void path_in(const settings *s, const char *name, char path[PATH_SIZE]) {
     snprintf(path, PATH_SIZE, "%s/%s", s->directory, name);
 }
 
-/* The run at its start, or as the checkpoint of --resume holds it. */
-static tg_status start(training *run, settings *s, tg_error *error) {
-    article_recipe recipe = recipe_plain;
-    recipe.rate = s->rate;
-    recipe.optimizer = s->optimizer;
-    if (s->resume == NULL)
-        return training_init(run, &recipe, s->seed, error);
-    tg_archive *archive = tg_archive_open(NULL, s->resume, error);
-    if (archive == NULL)
-        return error->status;
-    tg_error cause = {TG_OK, ""};
+/* The recipe of the settings: the checkpoint's, one of the known, or a file's; with what the command
+ * line changes of it. */
+static tg_status choose_recipe(const settings *s, const tg_archive *archive, article_recipe *recipe,
+                               tg_error *error) {
+    const char *text;
     tg_status status = TG_OK;
-    if (!s->optimizer_given)
-        status = tg_archive_read_text(archive, "optimizer/name", &recipe.optimizer, &cause);
-    if (status == TG_OK)
-        status = training_init(run, &recipe, 0, &cause);
-    if (status == TG_OK)
-        status = training_restore(run, archive, &cause);
+    if (s->recipe != NULL) {
+        status = recipe_find(s->recipe, recipe, error);
+    } else if (archive != NULL) {
+        status = tg_archive_read_text(archive, "recipe", &text, error);
+        if (status == TG_OK)
+            status = recipe_parse("of the checkpoint", text, recipe, error);
+    } else {
+        *recipe = *recipe_at(0);
+    }
+    if (status == TG_OK && s->optimizer != NULL)
+        recipe->sgd = strcmp(s->optimizer, "sgd") == 0;
     if (status == TG_OK && s->rate_given)
-        status = tg_optimizer_set_rate(run->optimizer, s->rate, &cause);
-    if (status == TG_OK && run->step > s->steps)
-        status =
-            tg_fail(&cause, TG_EINVAL, "is at step %" PRId64 " already, --steps is only %" PRId64,
-                    run->step, s->steps);
-    tg_archive_free(archive);
-    return status == TG_OK ? TG_OK
-                           : tg_fail(error, status, "%.100s: %.140s", s->resume, cause.message);
+        recipe_scale_rate(recipe, s->rate);
+    return status;
 }
 
+static tg_status start_fresh(training *run, const settings *s, const article_recipe *recipe,
+                             tg_error *error) {
+    tg_status status = training_init(run, recipe, s->seed_given ? s->seed : recipe->seed, error);
+    if (status == TG_OK && s->init != NULL)
+        status = article_load_printed(run->params, error);
+    return status;
+}
+
+static tg_status start_from(training *run, settings *s, const tg_archive *archive,
+                            const article_recipe *recipe, tg_error *error) {
+    tg_status status = training_init(run, recipe, 0, error);
+    if (status == TG_OK)
+        status = training_restore(run, archive, error);
+    if (status == TG_OK && run->step > s->steps)
+        status = tg_fail(error, TG_EINVAL, "is at step %" PRId64 ", --steps is only %" PRId64,
+                         run->step, s->steps);
+    return status;
+}
+
+/* The run at its start, or as the checkpoint of --resume holds it. */
+static tg_status start(training *run, settings *s, tg_error *error) {
+    article_recipe recipe;
+    tg_archive *archive = NULL;
+    if (s->resume != NULL && (archive = tg_archive_open(NULL, s->resume, error)) == NULL)
+        return error->status;
+    tg_error cause = {TG_OK, ""};
+    tg_status status = choose_recipe(s, archive, &recipe, &cause);
+    if (status == TG_OK && !s->steps_given)
+        s->steps = recipe_steps(&recipe);
+    if (status == TG_OK)
+        status = archive == NULL ? start_fresh(run, s, &recipe, &cause)
+                                 : start_from(run, s, archive, &recipe, &cause);
+    tg_archive_free(archive);
+    if (status == TG_OK)
+        return TG_OK;
+    return s->resume == NULL ? tg_fail(error, status, "%s", cause.message)
+                             : tg_fail(error, status, "%.100s: %.140s", s->resume, cause.message);
+}
+
+/* Whether the checkpoint that is resumed lies in the run's directory, beside its log. */
+static bool resumes_here(const settings *s) {
+    char directory[PATH_SIZE];
+    struct stat there, here;
+    snprintf(directory, sizeof directory, "%s", s->resume);
+    char *slash = strrchr(directory, '/');
+    if (slash != NULL)
+        slash[slash == directory] = '\0';
+    return stat(slash != NULL ? directory : ".", &there) == 0 && stat(s->directory, &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
+/* A fresh log, or the one that the resumed run left, up to the checkpoint's step. */
 static tg_csv *open_log(const training *run, const settings *s, tg_error *error) {
     static const char *const columns[] = {"loss"};
     char path[PATH_SIZE];
     path_in(s, "loss.csv", path);
-    if (run->step == 0)
+    if (run->step == 0 || !resumes_here(s))
         return tg_csv_create(run->context, path, columns, 1, error);
     tg_csv *log = tg_csv_resume(run->context, path, columns, 1, run->step, error);
     if (log == NULL && error->status == TG_ENOTFOUND)
         log = tg_csv_create(run->context, path, columns, 1, error);
     return log;
+}
+
+/* A summary of an earlier run says nothing of this one. */
+static void remove_summary(const settings *s) {
+    char path[PATH_SIZE];
+    path_in(s, "summary.json", path);
+    unlink(path);
 }
 
 /* Weights without a finite loss are not worth the place of the last checkpoint. */
@@ -161,7 +216,10 @@ static tg_status save(training *run, const settings *s, tg_error *error) {
     if (status != TG_OK)
         return status;
     path_in(s, "checkpoint.npz", path);
+    char recipe[RECIPE_TEXT];
+    recipe_format(&run->recipe, recipe);
     tg_training_state state = training_state(run);
+    state.recipe = recipe;
     return tg_checkpoint_save(run->context, path, &state, error);
 }
 
@@ -179,9 +237,9 @@ static tg_status step(training *run, const settings *s, tg_csv *log, double *los
         status = tg_csv_row(log, run->step, loss, error);
     if (status == TG_OK && !isfinite(*loss))
         status = tg_fail(error, TG_ENONFINITE,
-                         "the loss at step %" PRId64 " is %g: stopped, nothing saved since the "
-                         "last checkpoint",
-                         run->step, *loss);
+                         "the loss at step %" PRId64 " is not finite: stopped, nothing saved "
+                         "since the last checkpoint",
+                         run->step);
     int64_t before = run->count.requests;
     if (status == TG_OK && s->save_every > 0 && run->step % s->save_every == 0)
         status = save(run, s, error);
@@ -205,7 +263,7 @@ static tg_status train(training *run, const settings *s, tg_csv *log, outcome *r
         tg_progress_update(&progress, run->step, loss);
     }
     result->seconds = seconds_now() - begin;
-    result->requests_after_warmup = run->step > warm ? run->count.requests - at_warm - saving : 0;
+    result->requests_after_warmup = run->step > warm ? run->count.requests - at_warm - saving : -1;
     tg_progress_end(&progress);
     return status;
 }
@@ -227,32 +285,43 @@ static tg_status draw(const settings *s, tg_error *error) {
                                            .logarithmic = true};
     tg_plot_outcome drawn;
     tg_status status = tg_plot_curve(NULL, s->directory, "loss", &options, &drawn, error);
-    if (status == TG_OK && drawn.result != TG_PLOT_DRAWN)
+    if (status == TG_OK && drawn.result != TG_PLOT_DRAWN && !s->quiet)
         fprintf(stderr, "train_example: %s\n", drawn.note);
     return status;
 }
 
+/* How the run was drawn and trained, as --print-recipe has it. */
+static void print_settings(const training *run) {
+    char recipe[RECIPE_TEXT];
+    recipe_format(&run->recipe, recipe);
+    printf("%s\n", recipe);
+}
+
 static void print_results(const training *run, const settings *s, const article_summary *made) {
-    printf("What the article claims of its model, measured on this one\n\n");
-    claims_print(made->claims, stdout);
-    printf("\n%s\n\n", claims_all_hold(made->claims)
-                           ? "All of it holds."
-                           : "Not all of it holds: few seeds give it (the default one does).");
-    printf("seed %" PRId64 ", %s, rate %g, %" PRId64 " steps: loss %.9g, parameters %08" PRIx32
+    const char *title = run->recipe.solved
+                            ? "What there is to say of a model that predicts the second noun"
+                            : "What the article claims of its model, measured on this one";
+    printf("%s\n\n", title);
+    claims_print(made->measured, stdout);
+    printf("\n%s\n%s\n\n",
+           claims_all_hold(made->measured) ? "All of it holds."
+                                           : "Not all of it holds: it depends on the seed.",
+           claims_verdict(made->final_loss));
+    printf("recipe %s, seed %" PRId64 ", %" PRId64 " steps: loss %.9g, parameters %08" PRIx32
            ", %.3f s\n",
-           made->seed, tg_optimizer_name(run->optimizer), tg_optimizer_rate(run->optimizer),
-           made->steps, made->final_loss, made->checksum, made->wall_seconds);
+           made->recipe, made->seed, made->steps, made->final_loss, made->checksum,
+           made->wall_seconds);
     printf("%s: checkpoint.npz, summary.json, loss.csv%s\n", s->directory,
            s->no_plot ? "" : ", loss.gp, loss.svg");
 }
 
 /* Measures, writes the summary, draws, and prints. */
 static tg_status finish(training *run, const settings *s, const outcome *result, tg_error *error) {
-    claim claims[CLAIMS];
-    article_summary made = {.recipe = recipe_plain.name,
+    claims measured;
+    article_summary made = {.recipe = run->recipe.name,
                             .seed = run->seed,
                             .steps = run->step,
-                            .claims = claims,
+                            .measured = &measured,
                             .checksum = training_checksum(run),
                             .wall_seconds = result->seconds,
                             .requests_after_warmup = result->requests_after_warmup};
@@ -260,11 +329,14 @@ static tg_status finish(training *run, const settings *s, const outcome *result,
     path_in(s, "summary.json", path);
     tg_status status = training_loss(run, &made.final_loss, error);
     if (status == TG_OK)
-        status = claims_measure(&run->model, run->tape, made.final_loss, claims, error);
+        status = claims_measure(&run->model, run->tape, made.final_loss, run->recipe.solved,
+                                &measured, error);
     if (status == TG_OK)
         status = summary_write(path, &made, error);
     if (status == TG_OK && !s->no_plot)
         status = draw(s, error);
+    if (status == TG_OK && !s->quiet)
+        print_settings(run);
     if (status == TG_OK && !s->quiet)
         status = article_walkthrough(&run->model, article_words, article_sentence, ARTICLE_LENGTH,
                                      stdout, error);
@@ -280,6 +352,7 @@ static int run_to_end(training *run, const settings *s) {
     tg_csv *log = open_log(run, s, &error);
     if (log == NULL)
         return failed(&error);
+    remove_summary(s);
     tg_status status = train(run, s, log, &result, &error);
     tg_status closed = tg_csv_close(log, &closing);
     if (status == TG_OK && closed != TG_OK)
@@ -300,26 +373,33 @@ static int run_to_end(training *run, const settings *s) {
     return status == TG_OK ? EXIT_DONE : status == TG_ENONFINITE ? EXIT_NOT_FINITE : EXIT_FAILED;
 }
 
+static int print_recipe(const settings *s) {
+    article_recipe recipe;
+    tg_error error = {TG_OK, ""};
+    char text[RECIPE_TEXT];
+    if (choose_recipe(s, NULL, &recipe, &error) != TG_OK)
+        return failed(&error);
+    recipe_format(&recipe, text);
+    fputs(text, stdout);
+    return EXIT_DONE;
+}
+
 int main(int argc, char **argv) {
-    settings s = {.seed = recipe_plain.seed,
-                  .steps = recipe_plain.steps,
-                  .rate = recipe_plain.rate,
-                  .optimizer = recipe_plain.optimizer,
-                  .directory = "runs/article"};
+    settings s = {.directory = "runs/article"};
     int exit_code = EXIT_DONE;
     if (!read_settings(argc, argv, &s, &exit_code))
         return exit_code;
-    signal(SIGINT, on_interrupt);
-    training run = {0};
+    catch_interrupt();
+    training run = {.step = 0};
     tg_error error = {TG_OK, ""};
-    if (make_directory(s.directory, &error) != TG_OK || start(&run, &s, &error) != TG_OK)
+    if (s.print_recipe)
+        exit_code = print_recipe(&s);
+    else if (start(&run, &s, &error) != TG_OK || make_directory(s.directory, &error) != TG_OK)
         exit_code = failed(&error);
     else
         exit_code = run_to_end(&run, &s);
     training_free(&run);
-    if (exit_code == EXIT_DONE && fflush(stdout) != 0) {
-        fprintf(stderr, "train_example: cannot write the output: %s\n", strerror(errno));
+    if (exit_code == EXIT_DONE && !options_flush_output("train_example"))
         exit_code = EXIT_FAILED;
-    }
     return exit_code;
 }

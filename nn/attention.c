@@ -78,13 +78,21 @@ tg_var tg_attention_forward(const tg_attention *attention, tg_var x, tg_var mask
     return tg_linear_forward(&attention->output, mix);
 }
 
-tg_var tg_causal_mask(tg_tape *tape, int64_t length) {
+tg_var tg_window_mask(tg_tape *tape, int64_t length, int64_t window) {
+    if (window < 0) {
+        tg_tape_fail(tape, TG_EINVAL, "window_mask: a window of %" PRId64 " tokens", window);
+        return tgi_no_var(tape);
+    }
     void *elements = NULL;
     tg_var mask =
         tgi_tape_leaf(tape, TG_INT32, tg_shape_2d(length, length), false, "causal_mask", &elements);
     int32_t *masked = elements;
     for (int64_t i = 0; elements != NULL && i < length; i++)
         for (int64_t j = 0; j < length; j++)
-            masked[i * length + j] = j > i;
+            masked[i * length + j] = j > i || (window > 0 && j <= i - window);
     return mask;
+}
+
+tg_var tg_causal_mask(tg_tape *tape, int64_t length) {
+    return tg_window_mask(tape, length, 0);
 }

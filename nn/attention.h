@@ -50,6 +50,10 @@ tg_var tg_attention_forward(const tg_attention *attention, tg_var x, tg_var mask
 /* The causal mask (length, length): 1 where j > i. */
 tg_var tg_causal_mask(tg_tape *tape, int64_t length);
 
+/* The causal mask with a window: position i sees the `window` tokens i - window + 1 to i. A window
+ * of 0 is no window. TG_EINVAL for a negative one. */
+tg_var tg_window_mask(tg_tape *tape, int64_t length, int64_t window);
+
 #ifdef __cplusplus
 }
 #endif

@@ -138,7 +138,9 @@ tg_var tg_transformer_forward(const tg_transformer *model, tg_var ids) {
     tg_var x = tg_add(tg_embedding_forward(&model->token, ids), /* [B,T,D] + [T,D] */
                       positions(model, tape, length));
     tg_label(x, model->input);
-    tg_var mask = tg_causal_mask(tape, length);
+    if (model->dropout != 0)
+        x = tg_dropout(x, model->dropout, model->rng);
+    tg_var mask = tg_window_mask(tape, length, model->window);
     for (int64_t i = 0; i < model->config.layers; i++)
         x = block_forward(&model->blocks[i], x, mask);
     return tg_label(tg_linear_forward(&model->unembedding, x), model->logits);

@@ -48,6 +48,12 @@ typedef struct tg_transformer {
     tg_block *blocks; /* config.layers */
     tg_linear_layer unembedding;
     const char *input, *logits; /* labels */
+
+    /* What may be changed from one forward pass to the next. Besides, an attention's `scale` may
+     * be. */
+    int64_t window; /* how many tokens a position sees, itself the last; 0: all before it */
+    double dropout; /* of the input x (tg_dropout); 0 is none */
+    tg_rng *rng;    /* for dropout: borrowed */
 } tg_transformer;
 
 /* Adds the parameters "embedding.token", "embedding.position", "blocks.N.attention.query" ... and

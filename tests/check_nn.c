@@ -804,6 +804,59 @@ START_TEST(a_mask_that_would_widen_x_is_refused) {
 }
 END_TEST
 
+/* Windows of 0 (none), 1, 2 and 9 over four tokens: what is hidden, by hand. */
+START_TEST(a_window_hides_what_lies_before_it) {
+    static const struct {
+        int64_t window;
+        int32_t hidden[16];
+    } rows[] = {{0, {0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0}},
+                {1, {0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0}},
+                {2, {0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0}},
+                {9, {0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0}}};
+    const tg_real ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    tg_tape *tape = tg_tape_create(NULL);
+    tg_var mask = tg_window_mask(tape, 4, rows[_i].window);
+    const tg_real *seen =
+        tg_value(tg_masked_fill(tg_constant(tape, tg_shape_2d(4, 4), ones), mask, 0));
+    ck_assert_ptr_nonnull(seen);
+    for (int i = 0; i < 16; i++)
+        ck_assert_int_eq(seen[i] == 0, rows[_i].hidden[i]);
+    tg_window_mask(tape, 4, -1);
+    ck_assert_int_eq(tg_tape_reset(tape), TG_EINVAL);
+    tg_tape_free(tape);
+}
+END_TEST
+
+/* The draws of dropout are those of tg_rng_bits, and all that follows sees the same input. */
+START_TEST(dropout_falls_on_the_input) {
+    article a;
+    article_open(&a, NULL);
+    const int32_t ids[2] = {3, 5};
+    tg_rng rng, expected;
+    tg_rng_seed(&rng, 11);
+    expected = rng;
+    tg_real *token = tg_param_edit(a.model.token.table);
+    for (int64_t i = 0; i < tg_param_count(a.model.token.table); i++)
+        token[i] = 1;
+    a.model.dropout = 0.5;
+    a.model.rng = &rng;
+    tg_transformer_forward(&a.model, tg_integers(a.tape, tg_shape_1d(2), ids));
+    const tg_real *output = tg_value(tg_find(a.tape, "blocks.0.output"));
+    ck_assert_ptr_nonnull(output);
+    for (int i = 0; i < 12; i++) /* all weights are zero: the residual alone comes through */
+        ck_assert_double_eq((double)output[i], tg_rng_bits(&expected) >> 31 != 0 ? 2 : 0);
+    ck_assert_mem_eq(&rng, &expected, sizeof rng);
+    a.model.rng = NULL;
+    tg_tape_reset(a.tape);
+    tg_transformer_forward(&a.model, tg_integers(a.tape, tg_shape_1d(2), ids));
+    ck_assert_int_eq(tg_tape_reset(a.tape), TG_EINVAL);
+    a.model.dropout = 1.5;
+    tg_transformer_forward(&a.model, tg_integers(a.tape, tg_shape_1d(2), ids));
+    ck_assert_int_eq(tg_tape_reset(a.tape), TG_EINVAL);
+    article_close(&a);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("nn");
     TCase *values = tcase_create("values");
@@ -818,6 +871,8 @@ static Suite *suite(void) {
     tcase_add_test(values, a_later_token_changes_no_earlier_logits);
     tcase_add_test(values, a_beginning_has_the_logits_of_the_whole);
     tcase_add_test(values, one_sentence_is_a_batch_of_one);
+    tcase_add_loop_test(values, a_window_hides_what_lies_before_it, 0, 4);
+    tcase_add_test(values, dropout_falls_on_the_input);
 #ifdef TG_F64
     tcase_add_test(values, gradients_are_slopes);
 #endif

@@ -277,6 +277,174 @@ START_TEST(the_script_is_replaced) {
 }
 END_TEST
 
+/* ---- labels of references ---- */
+
+/* The height of a text in the picture, in pixels from the top. */
+static double height_of(const char *picture, const char *text) {
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, ">%s<", text);
+    const char *at = strstr(picture, wanted), *place = NULL;
+    ck_assert_msg(at != NULL, "no text %s", text);
+    for (const char *c = picture; c < at; c++)
+        if (strncmp(c, "translate(", 10) == 0)
+            place = c;
+    double x, y;
+    ck_assert_ptr_nonnull(place);
+    ck_assert_int_eq(sscanf(place, "translate(%lf,%lf)", &x, &y), 2);
+    return y;
+}
+
+/* References at y, and labels "a" to "d", which are to stand in the order of `from_above`, "=" where
+ * they are so far apart that they stand at their lines. */
+static const struct {
+    double y[4];
+    int count;
+    bool logarithmic;
+    const char *from_above;
+} near[] = {
+    {{20, 20.1}, 2, false, "ba"},        {{20.1, 20}, 2, false, "ab"},
+    {{20, 20, 20}, 3, false, "cba"},     {{30, 30.2, 29.9, 30.1}, 4, false, "bdac"},
+    {{1.0, 1.02, 1.01}, 3, true, "bca"}, {{10, 40}, 2, false, "=ba"},
+    {{40, 10, 20}, 3, true, "=acb"},
+};
+
+START_TEST(labels_stand_apart) {
+    static const char *const names[4] = {"label a", "label b", "label c", "label d"};
+    tg_plot_reference marks[4];
+    for (int i = 0; i < near[_i].count; i++)
+        marks[i] = (tg_plot_reference){near[_i].y[i], names[i]};
+    write_metrics();
+    tg_plot_curve_options options = usual_options();
+    options.references = marks;
+    options.reference_count = near[_i].count;
+    options.logarithmic = near[_i].logarithmic;
+    tg_plot_outcome outcome = plot(&options);
+    ck_assert_msg(outcome.result == TG_PLOT_DRAWN, "%s", outcome.note);
+    char *picture = read_text("loss.svg");
+    double top = height_of(picture, "label a"), bottom = top, above = 0;
+    bool at_their_lines = near[_i].from_above[0] == '=';
+    for (const char *c = near[_i].from_above + at_their_lines; *c != '\0'; c++) {
+        double height = height_of(picture, names[*c - 'a']);
+        if (above > 0) /* a line of the font of 16 pixels */
+            ck_assert_msg(height - above > 19, "%c is only %g below", *c, height - above);
+        above = height;
+        top = fmin(top, height);
+        bottom = fmax(bottom, height);
+    }
+    /* no farther apart than they need to be */
+    ck_assert(at_their_lines || bottom - top < 23 * (near[_i].count - 1));
+    free(picture);
+}
+END_TEST
+
+/* Where there is room, a label's height is that of its line. */
+START_TEST(labels_stand_at_their_lines) {
+    static const tg_plot_reference marks[2] = {{10, "low"}, {40, "high"}};
+    write_metrics(); /* from 0 to 60 */
+    tg_plot_curve_options options = usual_options();
+    options.references = marks;
+    plot(&options);
+    char *picture = read_text("loss.svg");
+    test_assert_near(height_of(picture, "low"), height_of(picture, " 10"), 0.01);
+    test_assert_near(height_of(picture, "high"), height_of(picture, " 40"), 0.01);
+    free(picture);
+}
+END_TEST
+
+/* ---- scripts ---- */
+
+static tg_plot_outcome run_script(const char *name, const char *script,
+                                  const tg_plot_script_options *options) {
+    tg_plot_outcome outcome = {0};
+    tg_error error = {0};
+    ck_assert_msg(tg_plot_script(NULL, directory, name, script, options, &outcome, &error) == TG_OK,
+                  "%s", error.message);
+    ck_assert_msg(strpbrk(outcome.note, "\n\r\x1b") == NULL, "%s", outcome.note);
+    return outcome;
+}
+
+START_TEST(a_script) {
+    tg_plot_outcome outcome = run_script("wave", "set title 'a_wave'\nplot sin(x)", NULL);
+    ck_assert_msg(outcome.result == TG_PLOT_DRAWN, "%s", outcome.note);
+    char *picture = read_text("wave.svg"), *script = read_text("wave.gp");
+    assert_holds(picture, "width=\"960\" height=\"540\"");
+    assert_holds(picture, ">a_wave<");
+    assert_holds(picture, "</svg>");
+    assert_holds(script, "\nset title 'a_wave'\nplot sin(x)\n");
+    ck_assert(!exists("wave.svg.tmp"));
+    free(picture);
+    free(script);
+}
+END_TEST
+
+START_TEST(a_script_on_another_sheet) {
+    tg_plot_script_options options = {.width = 300, .height = 10000};
+    ck_assert_int_eq(run_script("wave", "plot sin(x)\n", &options).result, TG_PLOT_DRAWN);
+    char *picture = read_text("wave.svg");
+    assert_holds(picture, "width=\"300\" height=\"10000\"");
+    free(picture);
+}
+END_TEST
+
+/* One gnuplot runs them one after the other: each draws its own picture. */
+START_TEST(scripts_in_one_gnuplot) {
+    run_script("a", "set title 'first'\nset logscale\nplot x\n", NULL);
+    run_script("b", "set title 'second'\nplot x\n", NULL);
+    ck_assert_int_eq(unlink(path_of("a.svg")), 0);
+    ck_assert_int_eq(unlink(path_of("b.svg")), 0);
+    char command[400];
+    snprintf(command, sizeof command, "cd '%s' && gnuplot *.gp 2>errors", directory);
+    ck_assert_int_eq(system(command), 0);
+    char *first = read_text("a.svg"), *second = read_text("b.svg");
+    assert_holds(first, ">first<");
+    assert_holds(first, "</svg>");
+    assert_holds(second, ">second<");
+    assert_holds(second, ">-10<"); /* the linear axis from -10 to 10 */
+    assert_holds(second, "</svg>");
+    free(first);
+    free(second);
+}
+END_TEST
+
+START_TEST(a_script_that_fails) {
+    write_text("wave.svg", "an older picture");
+    tg_plot_outcome outcome = run_script("wave", "plot sin(x)\nplot nothing_like_this\n", NULL);
+    ck_assert_int_eq(outcome.result, TG_PLOT_FAILED);
+    assert_holds(outcome.note, "wave.svg is not drawn: gnuplot: ");
+    assert_holds(outcome.note, "nothing_like_this");
+    assert_holds(outcome.note, "run \"gnuplot wave.gp\" in ");
+    char *picture = read_text("wave.svg");
+    ck_assert_str_eq(picture, "an older picture");
+    ck_assert(!exists("wave.svg.tmp"));
+    free(picture);
+}
+END_TEST
+
+START_TEST(a_script_that_is_written_only) {
+    tg_plot_script_options options = {.fault = "nobody is there"};
+    tg_plot_outcome outcome = run_script("wave", "plot sin(x)\n", &options);
+    char wanted[600];
+    snprintf(wanted, sizeof wanted,
+             "wave.svg is not drawn: nobody is there; to draw it later, run \"gnuplot wave.gp\" in "
+             "%s",
+             directory);
+    ck_assert_int_eq(outcome.result, TG_PLOT_FAILED);
+    ck_assert_str_eq(outcome.note, wanted);
+    ck_assert(exists("wave.gp"));
+    ck_assert(!exists("wave.svg"));
+}
+END_TEST
+
+START_TEST(a_script_that_takes_too_long) {
+    tg_plot_script_options options = {.timeout = 0.3};
+    tg_plot_outcome outcome = run_script("wave", "plot sin(x)\npause 600\n", &options);
+    ck_assert_int_eq(outcome.result, TG_PLOT_TIMED_OUT);
+    assert_holds(outcome.note, "gnuplot took more than 0.3 s");
+    ck_assert(!exists("wave.svg"));
+    ck_assert(!exists("wave.svg.tmp"));
+}
+END_TEST
+
 /* ---- programs in gnuplot's place ---- */
 
 static const struct {
@@ -549,6 +717,38 @@ START_TEST(options_that_are_none) {
 }
 END_TEST
 
+static const struct {
+    const char *name, *script;
+    tg_plot_script_options options;
+    const char *message;
+} script_faults[] = {
+    {NULL, "plot x\n", {0}, "no name of the plot"},
+    {"a/b", "plot x\n", {0}, "\"a/b\""},
+    {"-p", "plot x\n", {0}, "\"-p\""},
+    {"a\nb", "plot x\n", {0}, "0x0a"},
+    {"a", NULL, {0}, "no script"},
+    {"a", "plot x\n", {.timeout = -1}, "timeout"},
+    {"a", "plot x\n", {.timeout = NAN}, "timeout"},
+    {"a", "plot x\n", {.width = -1}, "-1 by 0"},
+    {"a", "plot x\n", {.height = -1}, "0 by -1"},
+    {"a", "plot x\n", {.width = 10001}, "10001 by 0"},
+    {"a", "plot x\n", {.height = 10001}, "0 by 10001"},
+};
+
+START_TEST(scripts_that_are_none) {
+    tg_plot_outcome outcome = {.result = TG_PLOT_TIMED_OUT};
+    tg_error error = {0};
+    ck_assert_int_eq(tg_plot_script(NULL, directory, script_faults[_i].name,
+                                    script_faults[_i].script, &script_faults[_i].options, &outcome,
+                                    &error),
+                     TG_EINVAL);
+    assert_holds(error.message, script_faults[_i].message);
+    ck_assert_int_eq(outcome.result, TG_PLOT_TIMED_OUT);
+    ck_assert(!exists("a.gp"));
+    ck_assert_int_eq(tg_plot_script(NULL, NULL, "a", "plot x\n", NULL, NULL, NULL), TG_EINVAL);
+}
+END_TEST
+
 START_TEST(a_script_that_cannot_be_written) {
     write_metrics();
     tg_plot_curve_options options = usual_options();
@@ -607,6 +807,28 @@ static TCase *pictures(void) {
     return tests;
 }
 
+static TCase *labels(void) {
+    TCase *tests = tcase_create("labels");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, labels_stand_apart, 0, (int)(sizeof near / sizeof near[0]));
+    tcase_add_test(tests, labels_stand_at_their_lines);
+    return tests;
+}
+
+static TCase *scripts(void) {
+    TCase *tests = tcase_create("scripts");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_script);
+    tcase_add_test(tests, a_script_on_another_sheet);
+    tcase_add_test(tests, scripts_in_one_gnuplot);
+    tcase_add_test(tests, a_script_that_fails);
+    tcase_add_test(tests, a_script_that_is_written_only);
+    tcase_add_test(tests, a_script_that_takes_too_long);
+    return tests;
+}
+
 static TCase *programs(void) {
     TCase *tests = tcase_create("programs");
     tcase_add_checked_fixture(tests, setup, teardown);
@@ -626,6 +848,8 @@ static TCase *errors(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, options_that_are_none, 0, (int)(sizeof faults / sizeof faults[0]));
+    tcase_add_loop_test(tests, scripts_that_are_none, 0,
+                        (int)(sizeof script_faults / sizeof script_faults[0]));
     tcase_add_test(tests, a_script_that_cannot_be_written);
     tcase_add_test(tests, out_of_memory_at_every_allocation);
     return tests;
@@ -634,6 +858,8 @@ static TCase *errors(void) {
 static Suite *suite(void) {
     Suite *made = suite_create("plot");
     suite_add_tcase(made, pictures());
+    suite_add_tcase(made, labels());
+    suite_add_tcase(made, scripts());
     suite_add_tcase(made, programs());
     suite_add_tcase(made, errors());
     return made;

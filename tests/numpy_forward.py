@@ -78,6 +78,8 @@ def check_arrays(arrays):
     optimizer = arrays["optimizer/name"].item().decode()
     expected = {name: (dtype, shape) for name, dtype, shape in expected_arrays(optimizer)}
     found = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
+    recipe = found.pop("recipe")
+    assert recipe[0].startswith("|S") and recipe[1] == (), recipe
     assert found == expected, set(found.items()) ^ set(expected.items())
     assert [word.decode() for word in arrays["vocabulary"]] == WORDS, arrays["vocabulary"]
     for name, value in CONFIG.items():

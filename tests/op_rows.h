@@ -228,6 +228,21 @@ static tg_var softmax_of_masked_fill(const tg_var *in) {
     return tg_softmax(tg_masked_fill(in[0], in[1], (double)-INFINITY), -1);
 }
 
+static tg_var dropout_0(const tg_var *in) {
+    return tg_dropout(in[0], 0, NULL);
+}
+
+static tg_var dropout_1(const tg_var *in) {
+    return tg_dropout(in[0], 1, NULL);
+}
+
+/* The same draws each time. */
+static tg_var dropout_03(const tg_var *in) {
+    tg_rng rng;
+    tg_rng_seed(&rng, 7);
+    return tg_dropout(in[0], 0.3, &rng);
+}
+
 static tg_var relu(const tg_var *in) {
     return tg_relu(in[0]);
 }
@@ -495,6 +510,11 @@ static const op_row op_rows[] = {
     {"masked_fill", "with minus infinity, for softmax", softmax_of_masked_fill, "(2,3,3) int(3,3)",
      causal},
     {"masked_fill", "nothing", masked_fill, "(0,3) int(3)", last_of_3},
+
+    {"dropout", "of nothing", dropout_0, "(2,3)", NULL},
+    {"dropout", "of all", dropout_1, "(2,3)", NULL},
+    {"dropout", "of three in ten", dropout_03, "(5,9)", NULL},
+    {"dropout", "of no elements", dropout_03, "(0,3)", NULL},
 
     {"relu", "a matrix", relu, "away(2,3)", NULL},
     {"relu", "a long vector", relu, "away(37)", NULL},

@@ -33,10 +33,10 @@ build() { # a name, the compiler, its options
     }
 }
 
-# The checksum after training; "-" where the processor does not run these kernels.
-train() { # a build's name, kernels, seed, steps
-    if TAPEGRAD_KERNELS=$2 "$directory/$1/examples/train_example" --seed "$3" --steps "$4" \
-        --out "$directory/run" --no-plot --quiet >"$directory/log" 2>&1; then
+# The checksum after training a recipe; "-" where the processor does not run these kernels.
+train() { # a build's name, kernels, recipe, seed, steps
+    if TAPEGRAD_KERNELS=$2 "$directory/$1/examples/train_example" --recipe "$3" --seed "$4" \
+        --steps "$5" --out "$directory/run" --no-plot --quiet >"$directory/log" 2>&1; then
         sed -n 's/.*"parameters_crc32": "\(.*\)".*/\1/p' "$directory/run/summary.json"
     elif grep -q "no kernels \"$2\"" "$directory/log"; then
         echo -
@@ -68,7 +68,7 @@ printf '%-12s %-10s %-8s %10s %6s  %s\n' build kernels recipe seed steps checksu
 while read -r recipe seed steps expected || [ -n "$recipe" ]; do
     for name in $builds; do
         for table in $kernels; do
-            found=$(train "$name" "$table" "$seed" "$steps")
+            found=$(train "$name" "$table" "$recipe" "$seed" "$steps")
             verdict=
             if [ "$found" != - ]; then
                 compared=$((compared + 1))

@@ -147,6 +147,8 @@ static tg_status add_state(const tg_allocator *allocator, tg_archive_writer *wri
         status = tg_archive_writer_add_int64(writer, "data/position", state->position, error);
     if (status == TG_OK && state->vocabulary != NULL)
         status = add_vocabulary(allocator, writer, state->vocabulary, error);
+    if (status == TG_OK && state->recipe != NULL)
+        status = tg_archive_writer_add_text(writer, "recipe", state->recipe, error);
     if (status == TG_OK && state->config != NULL)
         status = add_config(writer, state->config, error);
     return status;

@@ -11,6 +11,7 @@
  *     rng/words, rng/next, rng/has_cached, rng/cached     the generator
  *     data/position                      where in the data the next step begins
  *     vocabulary                         the words, strings
+ *     recipe                             how it is trained, in the program's own words
  *     config/<extent>                    the transformer's: vocabulary, context, width, ...
  *
  * It says nothing of how its state was reached, no time, no path, no number of steps to go: equal
@@ -42,6 +43,7 @@ typedef struct tg_training_state {
     int64_t step;
     int64_t seed;
     int64_t position;
+    const char *recipe; /* a text of the program's; saved only: read it back from the archive */
 } tg_training_state;
 
 /* Saves the state to `path`, whole or not at all (tg_archive_writer_save). TG_EINVAL without params

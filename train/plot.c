@@ -1,9 +1,6 @@
 #include "train/plot.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,28 +13,24 @@
 #include "train/plot_internal.h"
 #include "train/run_internal.h"
 
-#define TIMEOUT_SECONDS 20
-
-/* A log with no more rows than this is drawn with a point at each. */
-#define FEW_ROWS 40
+enum { TIMEOUT_SECONDS = 20, WIDTH = 960, HEIGHT = 540 };
 
 /* All that a plot needs on its way. */
 struct plot {
     tg_allocator allocator;
     const char *directory, *name;
-    const tg_plot_curve_options *options;
+    tg_plot_script_options options; /* with the defaults filled in */
     char *script;    /* "<name>.gp", at the head of the block that holds the other names too */
     char *picture;   /* "<name>.svg" */
     char *temporary; /* "<name>.svg.tmp" */
-    char *path;      /* "<directory>/" and the name of a file in it */
-    size_t names_size, path_size;
-    char *setting; /* what tells the script to draw the temporary */
-    size_t setting_size;
+    char *path;      /* "<directory>/<name>.gp" */
+    size_t names_size;
+    tgi_plot_text setting; /* what tells the script to draw the temporary */
 };
 
 /* ---- what is asked for ---- */
 
-static tg_status check_text(const char *what, const char *text, tg_error *error) {
+tg_status tgi_plot_check_text(const char *what, const char *text, tg_error *error) {
     for (const char *c = text; c != NULL && *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             return tg_fail(error, TG_EINVAL, "plot: the %s has the control character 0x%02x", what,
@@ -45,67 +38,45 @@ static tg_status check_text(const char *what, const char *text, tg_error *error)
     return TG_OK;
 }
 
-static tg_status check_component(const char *what, const char *name, tg_error *error) {
+tg_status tgi_plot_check_name(const char *what, const char *name, tg_error *error) {
     if (name == NULL || name[0] == '\0')
         return tg_fail(error, TG_EINVAL, "plot: there is no %s", what);
     if (name[0] == '-' || strchr(name, '/') != NULL)
         return tg_fail(error, TG_EINVAL,
                        "plot: the %s is \"%s\", which holds '/' or begins with '-'", what, name);
-    return check_text(what, name, error);
+    return tgi_plot_check_text(what, name, error);
 }
 
-static tg_status check_columns(const tg_plot_curve_options *options, tg_error *error) {
-    if (options->column_count < 1 || options->columns == NULL)
-        return tg_fail(error, TG_EINVAL, "plot: there are no columns to draw");
-    tg_status status = TG_OK;
-    for (int i = 0; i < options->column_count && status == TG_OK; i++)
-        status = options->columns[i] == NULL
-                     ? tg_fail(error, TG_EINVAL, "plot: column %d has no name", i)
-                     : check_text("name of a column", options->columns[i], error);
-    return status;
-}
-
-static tg_status check_references(const tg_plot_curve_options *options, tg_error *error) {
-    if (options->reference_count < 0 ||
-        (options->reference_count > 0 && options->references == NULL))
-        return tg_fail(error, TG_EINVAL, "plot: %d references at NULL", options->reference_count);
-    tg_status status = TG_OK;
-    for (int i = 0; i < options->reference_count && status == TG_OK; i++) {
-        double y = options->references[i].y;
-        if (!isfinite(y) || (options->logarithmic && y <= 0))
-            return tg_fail(error, TG_EINVAL, "plot: reference %d is not on the axis", i);
-        status = check_text("label of a reference", options->references[i].label, error);
-    }
-    return status;
-}
-
-static tg_status check_options(const char *directory, const char *name,
-                               const tg_plot_curve_options *options, tg_error *error) {
-    if (directory == NULL || options == NULL)
-        return tg_fail(error, TG_EINVAL, "plot: no directory or no options are given (NULL)");
+static tg_status check_request(const char *directory, const char *name, const char *script,
+                               const tg_plot_script_options *options, tg_error *error) {
+    if (directory == NULL || script == NULL)
+        return tg_fail(error, TG_EINVAL, "plot: no directory or no script is given (NULL)");
     if (!(options->timeout >= 0))
         return tg_fail(error, TG_EINVAL, "plot: the timeout is negative or not a number");
-    tg_status status = check_component("name of the plot", name, error);
-    if (status == TG_OK)
-        status = check_component("name of the data", options->data, error);
-    if (status == TG_OK)
-        status = check_text("title", options->title, error);
-    if (status == TG_OK)
-        status = check_text("label of the x axis", options->x_label, error);
-    if (status == TG_OK)
-        status = check_text("label of the y axis", options->y_label, error);
-    if (status == TG_OK)
-        status = check_columns(options, error);
-    return status == TG_OK ? check_references(options, error) : status;
+    if (options->width < 0 || options->width > TG_PLOT_SIDE || options->height < 0 ||
+        options->height > TG_PLOT_SIDE)
+        return tg_fail(error, TG_EINVAL, "plot: a picture of %d by %d pixels, at most %d by %d",
+                       options->width, options->height, TG_PLOT_SIDE, TG_PLOT_SIDE);
+    return tgi_plot_check_name("name of the plot", name, error);
+}
+
+static void fill_in_defaults(tg_plot_script_options *options) {
+    if (options->gnuplot == NULL)
+        options->gnuplot = "gnuplot";
+    if (options->timeout <= 0)
+        options->timeout = TIMEOUT_SECONDS;
+    if (options->width == 0)
+        options->width = WIDTH;
+    if (options->height == 0)
+        options->height = HEIGHT;
 }
 
 /* ---- names ---- */
 
 static tg_status make_names(struct plot *plot, tg_error *error) {
     size_t name = strlen(plot->name) + sizeof ".svg.tmp";
-    size_t data = strlen(plot->options->data) + 1;
-    plot->path_size = strlen(plot->directory) + 1 + (name > data ? name : data);
-    plot->names_size = 3 * name + plot->path_size;
+    size_t path = strlen(plot->directory) + 1 + name;
+    plot->names_size = 3 * name + path;
     plot->script = tgi_allocate(&plot->allocator, plot->names_size);
     if (plot->script == NULL)
         return tg_fail(error, TG_ENOMEM, "plot: out of memory for the names of %s", plot->name);
@@ -115,63 +86,42 @@ static tg_status make_names(struct plot *plot, tg_error *error) {
     snprintf(plot->script, name, "%s.gp", plot->name);
     snprintf(plot->picture, name, "%s.svg", plot->name);
     snprintf(plot->temporary, name, "%s.svg.tmp", plot->name);
-    plot->setting = tgi_plot_setting(&plot->allocator, plot->temporary, &plot->setting_size);
-    if (plot->setting == NULL)
+    snprintf(plot->path, path, "%s/%s", plot->directory, plot->script);
+    tgi_plot_add(&plot->setting, "picture=");
+    tgi_plot_add_quoted(&plot->setting, plot->temporary, "");
+    if (plot->setting.failed)
         return tg_fail(error, TG_ENOMEM, "plot: out of memory for the names of %s", plot->name);
     return TG_OK;
 }
 
 static void release_names(struct plot *plot) {
     tgi_release(&plot->allocator, plot->script, plot->names_size);
-    tgi_release(&plot->allocator, plot->setting, plot->setting_size);
+    tgi_plot_release(&plot->setting);
 }
 
-/* The path of a file in the directory; valid until the next call. */
-static const char *path_of(struct plot *plot, const char *file) {
-    snprintf(plot->path, plot->path_size, "%s/%s", plot->directory, file);
-    return plot->path;
+/* ---- the script ---- */
+
+/* The variable `picture` is forgotten at the end, so that one gnuplot may run several scripts. */
+static void add_frame(tgi_plot_text *text, const struct plot *plot, const char *script) {
+    tgi_plot_add(text, "# Draws %s. To draw it again: gnuplot %s\n", plot->picture, plot->script);
+    tgi_plot_add(text,
+                 "reset\n"
+                 "set terminal svg size %d,%d font 'sans-serif,16' background rgb 'white' "
+                 "noenhanced\n"
+                 "if (!exists('picture')) picture = ",
+                 plot->options.width, plot->options.height);
+    tgi_plot_add_quoted(text, plot->picture, "");
+    tgi_plot_add(text, "\nset output picture\n\n%s\nunset output\nundefine picture\n", script);
 }
 
-/* ---- the data ---- */
-
-/* Whether the header of length bytes names the column. */
-static bool has_column(const char *header, size_t length, const char *column) {
-    size_t wanted = strlen(column);
-    for (size_t start = 0; start <= length;) {
-        const char *comma = memchr(header + start, ',', length - start);
-        size_t end = comma != NULL ? (size_t)(comma - header) : length;
-        if (end - start == wanted && memcmp(header + start, column, wanted) == 0)
-            return true;
-        start = end + 1;
-    }
-    return false;
-}
-
-/* The number of rows in the text of a log. An error where there is nothing to draw. */
-static tg_status inspect(const tg_plot_curve_options *options, const char *text, size_t size,
-                         int64_t *rows, tg_error *error) {
-    const char *newline = memchr(text, '\n', size);
-    size_t header = newline != NULL ? (size_t)(newline - text) : size;
-    for (int i = 0; i < options->column_count; i++)
-        if (!has_column(text, header, options->columns[i]))
-            return tg_fail(error, TG_EFORMAT, "%s has no column \"%s\"", options->data,
-                           options->columns[i]);
-    for (size_t i = header + 1; i < size; i++)
-        *rows += text[i - 1] == '\n' && text[i] != '\n';
-    return *rows > 0 ? TG_OK : tg_fail(error, TG_EFORMAT, "%s has no rows", options->data);
-}
-
-/* The same, of the file. */
-static tg_status count_rows(struct plot *plot, int64_t *rows, tg_error *error) {
-    unsigned char *bytes;
-    size_t size;
-    *rows = 0;
-    tg_status status = tgi_file_read(&plot->allocator, path_of(plot, plot->options->data),
-                                     PTRDIFF_MAX, &bytes, &size, error);
-    if (status != TG_OK)
-        return status;
-    status = inspect(plot->options, (const char *)bytes, size, rows, error);
-    tgi_release(&plot->allocator, bytes, size);
+static tg_status write_script(const struct plot *plot, const char *script, tg_error *error) {
+    tgi_plot_text text = {.allocator = &plot->allocator};
+    add_frame(&text, plot, script);
+    tg_status status =
+        text.failed
+            ? tg_fail(error, TG_ENOMEM, "plot: out of memory for the script of %s", plot->name)
+            : tgi_file_replace(&plot->allocator, plot->path, text.bytes, text.used, error);
+    tgi_plot_release(&text);
     return status;
 }
 
@@ -184,8 +134,8 @@ static void set_outcome(const struct plot *plot, tg_plot_result result, const ch
         snprintf(outcome->note, sizeof outcome->note, "drew %s/%s", plot->directory, plot->picture);
     else
         snprintf(outcome->note, sizeof outcome->note,
-                 "%s is not drawn: %s; to draw it later, run \"gnuplot %s\" in %s", plot->picture,
-                 cause, plot->script, plot->directory);
+                 "%s is not drawn: %.300s; to draw it later, run \"gnuplot %s\" in %s",
+                 plot->picture, cause, plot->script, plot->directory);
 }
 
 /* Puts the temporary in place of the picture, if there is anything in it. NULL, or the fault. */
@@ -214,13 +164,12 @@ static void name_cause(const tgi_run_result *run, const char *program, double ti
 }
 
 static void run_gnuplot(const struct plot *plot, int directory, tg_plot_outcome *outcome) {
-    const tg_plot_curve_options *options = plot->options;
-    const char *program = options->gnuplot != NULL ? options->gnuplot : "gnuplot";
+    const char *program = plot->options.gnuplot;
+    double timeout = plot->options.timeout;
     /* -d: a person's own settings would show in the picture */
-    const char *const arguments[] = {program, "-d", "-e", plot->setting, plot->script, NULL};
+    const char *const arguments[] = {program, "-d", "-e", plot->setting.bytes, plot->script, NULL};
     /* GNUTERM: a terminal that gnuplot does not know there makes it fail in the end */
     static const char *const settings[] = {"LC_ALL=C", "GNUTERM=svg", NULL};
-    double timeout = options->timeout > 0 ? options->timeout : TIMEOUT_SECONDS;
     tgi_run_result run = tgi_run(&plot->allocator, directory, arguments, settings, timeout);
     tg_plot_result result = run.end == TGI_RUN_NOT_FOUND   ? TG_PLOT_NO_GNUPLOT
                             : run.end == TGI_RUN_TIMED_OUT ? TG_PLOT_TIMED_OUT
@@ -248,39 +197,26 @@ static void draw(const struct plot *plot, tg_plot_outcome *outcome) {
     close(directory);
 }
 
-static tg_status write_script(struct plot *plot, bool points, tg_error *error) {
-    size_t size;
-    char *script = tgi_plot_script(&plot->allocator, plot->name, plot->options, points, &size);
-    if (script == NULL)
-        return tg_fail(error, TG_ENOMEM, "plot: out of memory for the script of %s", plot->name);
-    tg_status status = tgi_file_replace(&plot->allocator, path_of(plot, plot->script), script,
-                                        strlen(script), error);
-    tgi_release(&plot->allocator, script, size);
-    return status;
-}
-
-tg_status tg_plot_curve(const tg_context *context, const char *directory, const char *name,
-                        const tg_plot_curve_options *options, tg_plot_outcome *outcome,
-                        tg_error *error) {
-    tg_status status = check_options(directory, name, options, error);
+tg_status tg_plot_script(const tg_context *context, const char *directory, const char *name,
+                         const char *script, const tg_plot_script_options *options,
+                         tg_plot_outcome *outcome, tg_error *error) {
+    struct plot plot = {.allocator = tgi_context_of(context).allocator, .name = name};
+    plot.setting.allocator = &plot.allocator;
+    if (options != NULL)
+        plot.options = *options;
+    tg_status status = check_request(directory, name, script, &plot.options, error);
     if (status != TG_OK)
         return status;
-    struct plot plot = {.allocator = tgi_context_of(context).allocator,
-                        .directory = directory[0] != '\0' ? directory : ".",
-                        .name = name,
-                        .options = options};
+    fill_in_defaults(&plot.options);
+    plot.directory = directory[0] != '\0' ? directory : ".";
     status = make_names(&plot, error);
+    if (status == TG_OK)
+        status = write_script(&plot, script, error);
     tg_plot_outcome reached = {.result = TG_PLOT_FAILED};
-    tg_error fault = {0};
-    int64_t rows = 0;
-    if (status == TG_OK) {
-        count_rows(&plot, &rows, &fault);
-        status = write_script(&plot, rows <= FEW_ROWS, error);
-    }
-    if (status == TG_OK && fault.status == TG_OK)
+    if (status == TG_OK && plot.options.fault == NULL)
         draw(&plot, &reached);
     else if (status == TG_OK)
-        set_outcome(&plot, TG_PLOT_FAILED, fault.message, &reached);
+        set_outcome(&plot, TG_PLOT_FAILED, plot.options.fault, &reached);
     release_names(&plot);
     if (status == TG_OK && outcome != NULL)
         *outcome = reached;

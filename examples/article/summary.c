@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A number of nine digits; JSON has none that is not finite. */
 static void print_number(FILE *file, double value) {
@@ -13,12 +14,12 @@ static void print_number(FILE *file, double value) {
         fputs("null", file);
 }
 
-static void print_claims(FILE *file, const claim claims[CLAIMS]) {
-    for (int i = 0; i < CLAIMS; i++) {
-        fprintf(file, "    {\"name\": \"%s\", \"value\": ", claims[i].name);
-        print_number(file, claims[i].value);
-        fprintf(file, ", \"holds\": %s}%s\n", claims[i].holds ? "true" : "false",
-                i + 1 < CLAIMS ? "," : "");
+static void print_claims(FILE *file, const claims *measured) {
+    for (int i = 0; i < measured->count; i++) {
+        fprintf(file, "    {\"name\": \"%s\", \"value\": ", measured->list[i].name);
+        print_number(file, measured->list[i].value);
+        fprintf(file, ", \"holds\": %s}%s\n", measured->list[i].holds ? "true" : "false",
+                i + 1 < measured->count ? "," : "");
     }
 }
 
@@ -29,12 +30,15 @@ static void print_all(FILE *file, const article_summary *s) {
     print_number(file, s->final_loss);
     fprintf(file, ",\n  \"floor\": %.9g,\n  \"plateau\": %.9g,\n  \"checks\": [\n", claims_floor(),
             claims_plateau());
-    print_claims(file, s->claims);
+    print_claims(file, s->measured);
     fprintf(file,
             "  ],\n  \"all_hold\": %s,\n  \"parameters_crc32\": \"%08" PRIx32
-            "\",\n  \"wall_seconds\": %.6f,\n  \"malloc_after_warmup\": %" PRId64 "\n}\n",
-            claims_all_hold(s->claims) ? "true" : "false", s->checksum, s->wall_seconds,
-            s->requests_after_warmup);
+            "\",\n  \"wall_seconds\": %.6f,\n  \"malloc_after_warmup\": ",
+            claims_all_hold(s->measured) ? "true" : "false", s->checksum, s->wall_seconds);
+    if (s->requests_after_warmup >= 0)
+        fprintf(file, "%" PRId64 "\n}\n", s->requests_after_warmup);
+    else
+        fputs("null\n}\n", file);
 }
 
 tg_status summary_write(const char *path, const article_summary *summary, tg_error *error) {
@@ -45,7 +49,7 @@ tg_status summary_write(const char *path, const article_summary *summary, tg_err
     if (file == NULL)
         return tg_fail(error, TG_EIO, "%.150s: %s", beside, strerror(errno));
     print_all(file, summary);
-    int failed = ferror(file);
+    int failed = ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0;
     if (fclose(file) != 0 || failed || rename(beside, path) != 0) {
         tg_fail(error, TG_EIO, "%.150s: %s", path, strerror(errno));
         remove(beside);

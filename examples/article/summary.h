@@ -9,10 +9,11 @@ typedef struct article_summary {
     int64_t seed;
     int64_t steps;
     double final_loss; /* of the saved weights */
-    const claim *claims;
+    const claims *measured;
     uint32_t checksum;
-    double wall_seconds;           /* of the steps of this run */
-    int64_t requests_after_warmup; /* to the allocator, from step 100 on */
+    double wall_seconds; /* of the steps of this run */
+    int64_t
+        requests_after_warmup; /* to the allocator, from the 100th step of this run on; -1: it had fewer */
 } article_summary;
 
 /* Writes it to `path`: beside first, then renamed. TG_EIO with path and cause. */

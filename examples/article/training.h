@@ -4,19 +4,7 @@
 
 #include <tapegrad.h>
 
-/* How a model is drawn and trained. */
-typedef struct article_recipe {
-    const char *name;
-    const char *optimizer; /* "adam" or "sgd" */
-    double rate;
-    double momentum; /* of sgd */
-    int64_t steps;
-    int64_t seed; /* one with which all the article's claims come true */
-    double token_deviation, position_deviation, weight_deviation; /* of normal draws */
-} article_recipe;
-
-/* Plain Adam on all eight sentences at once. */
-extern const article_recipe recipe_plain;
+#include "article/recipe.h"
 
 /* Requests to the allocator, to show that a step makes none. */
 typedef struct request_count {
@@ -27,10 +15,13 @@ typedef struct training {
     request_count count;
     tg_context *context;
     tg_corpus *corpus;
-    tg_batch batch; /* (8, 14) */
+    tg_batch batch;              /* (8, 14) */
+    tg_tensor targets_but_nouns; /* its targets, with the noun behind "but the" ignored */
+    article_recipe recipe;
     tg_rng rng;
     tg_params *params;
     tg_transformer model;
+    double score_scale; /* 1 / sqrt(6) */
     tg_optimizer *optimizer;
     tg_tape *tape;
     int64_t step;

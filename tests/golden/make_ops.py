@@ -8,6 +8,7 @@ import math
 import os
 import re
 
+import numpy
 import torch
 import torch.nn.functional as F
 
@@ -43,6 +44,15 @@ def cross_entropy(reduction, ignored=-100):
 
 def t(x):
     return x.transpose(-2, -1)
+
+
+def dropout(probability, seed):
+    """Zero where 24 bits of the next word of a Mersenne Twister are below the probability."""
+    def of(x):
+        words = numpy.random.RandomState(seed).randint(0, 2 ** 32, x.numel(), dtype=numpy.uint32)
+        kept = (words >> 8) / 2 ** 24 >= probability
+        return x * torch.from_numpy(kept.astype(float) / (1 - probability)).reshape(x.shape)
+    return of
 
 
 def two_of_one_value(x):
@@ -97,6 +107,9 @@ FUNCTIONS = {
     'softmax_masked_last': softmax_masked(-1),
     'masked_fill': masked_fill(-2.5),
     'softmax_of_masked_fill': lambda x, mask: masked_fill(-math.inf)(x, mask).softmax(-1),
+    'dropout_0': lambda x: F.dropout(x, 0.0),
+    'dropout_1': lambda x: F.dropout(x, 1.0),
+    'dropout_03': dropout(0.3, 7),
     'relu': torch.relu,
     'embedding': lambda table, ids: F.embedding(ids, table),
     'sum': torch.sum,
