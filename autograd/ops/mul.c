@@ -17,12 +17,7 @@ static tg_status check(const tg_call *call, tg_plan *plan, tg_error *error) {
 }
 
 static void forward(const tg_call *call) {
-    const tg_view *a = call->inputs[0], *b = call->inputs[1];
-    tgi_broadcast it;
-    for (tgi_broadcast_start(&it, call->output->shape, a->shape, b->shape); !it.done;
-         tgi_broadcast_next(&it))
-        call->kernels->multiply(it.run, a->real + it.offset[0], it.step[0], b->real + it.offset[1],
-                                it.step[1], call->result + it.out_offset);
+    tgi_forward_broadcast(call, call->kernels->multiply);
 }
 
 /* The gradient of input i is output_grad times the other input, summed where i was expanded. */
