@@ -5,7 +5,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/tape_internal.h"
-#include "nn/path.h"
+#include "nn/module_internal.h"
 
 static tg_status add_labels(tg_attention_labels *labels, tg_params *params, const char *name,
                             tg_error *error) {

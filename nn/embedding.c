@@ -1,7 +1,7 @@
 #include "nn/embedding.h"
 
 #include "autograd/ops.h"
-#include "nn/path.h"
+#include "nn/module_internal.h"
 
 tg_status tg_embedding_init(tg_embedding_layer *layer, tg_params *params, const char *name,
                             const tg_embedding_config *config, tg_rng *rng, tg_error *error) {

@@ -1,7 +1,7 @@
 #include "nn/feed_forward.h"
 
 #include "autograd/ops.h"
-#include "nn/path.h"
+#include "nn/module_internal.h"
 
 tg_status tg_feed_forward_init(tg_feed_forward *feed_forward, tg_params *params, const char *name,
                                const tg_feed_forward_config *config, tg_rng *rng, tg_error *error) {

@@ -1,7 +1,7 @@
 #include "nn/linear.h"
 
 #include "autograd/ops.h"
-#include "nn/path.h"
+#include "nn/module_internal.h"
 
 static tg_status init(tg_linear_layer *layer, tg_params *params, const char *name,
                       const tg_linear_config *config, tg_rng *rng, tg_error *error) {

@@ -5,7 +5,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/tape_internal.h"
-#include "nn/path.h"
+#include "nn/module_internal.h"
 
 tg_transformer_config tg_transformer_article(void) {
     return (tg_transformer_config){

@@ -1,4 +1,4 @@
-#include "nn/path.h"
+#include "nn/module_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Internal: what the inits of modules share: names made of parts, and taking back what failed. */
-#ifndef TGI_PATH_H
-#define TGI_PATH_H
+#ifndef TGI_MODULE_INTERNAL_H
+#define TGI_MODULE_INTERNAL_H
 
 #include "autograd/param_internal.h"
 #include "tensor/rng.h"
