@@ -12,7 +12,10 @@
 #include <tapegrad.h>
 
 #include "article/claims.h"
+#include "article/pictures.h"
+#include "article/previous.h"
 #include "article/printed.h"
+#include "article/report.h"
 #include "article/summary.h"
 #include "article/training.h"
 #include "article/walkthrough.h"
@@ -26,7 +29,7 @@ typedef struct settings {
     int64_t seed, steps, save_every;
     double rate;
     const char *recipe, *optimizer, *directory, *resume, *init;
-    bool print_recipe, no_plot, quiet;
+    bool print_recipe, report, no_plot, quiet;
     bool seed_given, steps_given, rate_given;
 } settings;
 
@@ -83,13 +86,23 @@ static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
          .value.integer = &s->save_every, .least = 1},
         {"--print-recipe", NULL, "print the recipe as a text to edit, and stop", OPTION_FLAG,
          .value.flag = &s->print_recipe},
+        {"--report", NULL, "write the whole run as one page, DIR/report.html", OPTION_FLAG,
+         .value.flag = &s->report},
         {"--no-plot", NULL, "draw no pictures", OPTION_FLAG, .value.flag = &s->no_plot},
         {"--quiet", NULL, "print nothing but errors", OPTION_FLAG, .value.flag = &s->quiet},
     };
+    static const cli_exit exits[] = {
+        {EXIT_NOT_FINITE, "the loss is not a finite number any more; the last checkpoint is kept"},
+        {EXIT_INTERRUPTED, "interrupted (Ctrl-C); the state is saved first"},
+        {0, NULL}};
     const cli_program program = {
-        "train_example",
-        "Trains the article's next-word model from scratch and shows every matrix of it.",
-        "[options]", options, sizeof options / sizeof options[0]};
+        .name = "train_example",
+        .purpose =
+            "Trains the article's next-word model from scratch and shows every matrix of it.",
+        .arguments = "[options]",
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
+        .exits = exits};
     if (!options_read(&program, argc, argv, exit_code))
         return false;
     if (s->rate_given && s->rate >= 1e9) {
@@ -268,7 +281,8 @@ static tg_status train(training *run, const settings *s, tg_csv *log, outcome *r
     return status;
 }
 
-static tg_status draw(const settings *s, tg_error *error) {
+/* The loss, and the matrices; without gnuplot one line says how to draw later. */
+static tg_status draw(const training *run, const settings *s, tg_error *error) {
     const char *const columns[] = {"loss"};
     const tg_plot_reference references[] = {
         {claims_plateau(), "plateau 32 ln 2 / 88"},
@@ -285,9 +299,23 @@ static tg_status draw(const settings *s, tg_error *error) {
                                            .logarithmic = true};
     tg_plot_outcome drawn;
     tg_status status = tg_plot_curve(NULL, s->directory, "loss", &options, &drawn, error);
-    if (status == TG_OK && drawn.result != TG_PLOT_DRAWN && !s->quiet)
+    bool tells = status == TG_OK && !s->quiet;
+    if (tells && drawn.result != TG_PLOT_DRAWN)
         fprintf(stderr, "train_example: %s\n", drawn.note);
+    char suffix[RECIPE_NAME + 32];
+    snprintf(suffix, sizeof suffix, " (recipe %s, seed %" PRId64 ")", run->recipe.name, run->seed);
+    if (status == TG_OK)
+        status = article_pictures(&run->model, s->directory, suffix,
+                                  tells && drawn.result == TG_PLOT_DRAWN ? stderr : NULL, error);
     return status;
+}
+
+static tg_status write_report(const training *run, const settings *s, const article_summary *made,
+                              tg_error *error) {
+    char path[PATH_SIZE];
+    path_in(s, "report.html", path);
+    return article_report(path, s->no_plot ? NULL : s->directory, &run->model, &run->recipe, made,
+                          error);
 }
 
 /* How the run was drawn and trained, as --print-recipe has it. */
@@ -312,7 +340,11 @@ static void print_results(const training *run, const settings *s, const article_
            made->recipe, made->seed, made->steps, made->final_loss, made->checksum,
            made->wall_seconds);
     printf("%s: checkpoint.npz, summary.json, loss.csv%s\n", s->directory,
-           s->no_plot ? "" : ", loss.gp, loss.svg");
+           s->report ? ", report.html" : "");
+    if (!s->no_plot)
+        printf(
+            "%s: loss, attention, scores, prediction, weights and embedding, each .svg and .gp\n",
+            s->directory);
 }
 
 /* Measures, writes the summary, draws, and prints. */
@@ -334,7 +366,9 @@ static tg_status finish(training *run, const settings *s, const outcome *result,
     if (status == TG_OK)
         status = summary_write(path, &made, error);
     if (status == TG_OK && !s->no_plot)
-        status = draw(s, error);
+        status = draw(run, s, error);
+    if (status == TG_OK && s->report)
+        status = write_report(run, s, &made, error);
     if (status == TG_OK && !s->quiet)
         print_settings(run);
     if (status == TG_OK && !s->quiet)
@@ -345,10 +379,19 @@ static tg_status finish(training *run, const settings *s, const outcome *result,
     return status;
 }
 
+/* Says what is going to be replaced, unless it is what goes on. */
+static void tell_previous(const settings *s) {
+    char line[256];
+    if (!s->quiet && (s->resume == NULL || !resumes_here(s)) &&
+        previous_describe(s->directory, line, sizeof line))
+        fprintf(stderr, "train_example: %s\n", line);
+}
+
 /* From the first step to the last line. */
 static int run_to_end(training *run, const settings *s) {
     tg_error error = {TG_OK, ""}, closing = {TG_OK, ""};
     outcome result = {0};
+    tell_previous(s);
     tg_csv *log = open_log(run, s, &error);
     if (log == NULL)
         return failed(&error);

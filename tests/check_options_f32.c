@@ -36,8 +36,11 @@ static const cli_option options[] = {
      .given = &got.kind_given},
 };
 
-static const cli_program program = {"counter", "Counts.", "[options]", options,
-                                    sizeof options / sizeof options[0]};
+static const cli_program program = {.name = "counter",
+                                    .purpose = "Counts.",
+                                    .arguments = "[options]",
+                                    .options = options,
+                                    .option_count = sizeof options / sizeof options[0]};
 
 enum { ARGUMENTS = 12, UNTOUCHED = 77 };
 
@@ -82,7 +85,7 @@ static void put_back(FILE *stream, int kept) {
     close(kept);
 }
 
-static bool parse_to(const char *stdout_path, const char *const *arguments) {
+static bool parse_as(const cli_program *as, const char *stdout_path, const char *const *arguments) {
     char *argv[ARGUMENTS + 2] = {(char *)"counter"};
     int argc = 1;
     for (; arguments[argc - 1] != NULL; argc++)
@@ -90,12 +93,16 @@ static bool parse_to(const char *stdout_path, const char *const *arguments) {
     size_t size;
     int kept_out = redirect(stdout, stdout_path), kept_err = redirect(stderr, err_path);
     exit_code = UNTOUCHED;
-    bool go_on = options_read(&program, argc, argv, &exit_code);
+    bool go_on = options_read(as, argc, argv, &exit_code);
     put_back(stderr, kept_err);
     put_back(stdout, kept_out);
     free(err);
     err = test_read_file(err_path, &size);
     return go_on;
+}
+
+static bool parse_to(const char *stdout_path, const char *const *arguments) {
+    return parse_as(&program, stdout_path, arguments);
 }
 
 static bool parse(const char *const *arguments) {
@@ -339,6 +346,81 @@ START_TEST(help) {
 }
 END_TEST
 
+static void read_help_of(const cli_program *as) {
+    size_t size;
+    ck_assert(!parse_as(as, out_path, (const char *const[]){"--help", NULL}));
+    ck_assert_int_eq(exit_code, EXIT_DONE);
+    free(out);
+    out = test_read_file(out_path, &size);
+}
+
+START_TEST(help_of_the_usual_exit_codes) {
+    read_help_of(&program);
+    static const char end[] = "\nexit status:\n"
+                              "  0                      done\n"
+                              "  1                      something went wrong while running\n"
+                              "  2                      the command line is wrong\n";
+    const char *found = strstr(out, "\nexit status:\n");
+    ck_assert_msg(found != NULL, "%s", out);
+    ck_assert_str_eq(found, end);
+}
+END_TEST
+
+START_TEST(help_of_exit_codes_of_its_own) {
+    static const cli_exit exits[] = {
+        {EXIT_INTERRUPTED, "interrupted"}, {EXIT_FAILED, "it cannot count so far"}, {0, NULL}};
+    cli_program own = program;
+    own.exits = exits;
+    read_help_of(&own);
+    static const char end[] = "\nexit status:\n"
+                              "  0                      done\n"
+                              "  1                      it cannot count so far\n"
+                              "  2                      the command line is wrong\n"
+                              "  130                    interrupted\n";
+    const char *found = strstr(out, "\nexit status:\n");
+    ck_assert_msg(found != NULL, "%s", out);
+    ck_assert_str_eq(found, end);
+}
+END_TEST
+
+/* Text behind column 25 goes on below itself; a word that no line holds stands alone. */
+START_TEST(help_of_long_texts) {
+    static bool flag;
+    const cli_option wordy[] = {
+        {"--a", NULL, "1234567890 1234567890 1234567890 1234567890 1234567890", OPTION_FLAG,
+         .value.flag = &flag},
+        {"--b", NULL, "1234567890 1234567890 1234567890 1234567890 12345678901 b", OPTION_FLAG,
+         .value.flag = &flag},
+        {"--a-name-that-is-far-too-long", "N", "in the same line", OPTION_FLAG,
+         .value.flag = &flag},
+        {"--c", NULL, "so 1234567890123456789012345678901234567890123456789012345678901234567890 c",
+         OPTION_FLAG, .value.flag = &flag},
+    };
+    const cli_program as = {
+        .name = "wordy",
+        .purpose = "This sentence has some words of which the last one does not fit into the line "
+                   "as a whole.",
+        .arguments = "[options]",
+        .options = wordy,
+        .option_count = 4};
+    read_help_of(&as);
+    static const char start[] =
+        "usage: wordy [options]\n"
+        "This sentence has some words of which the last one does not fit into the line as\n"
+        "a whole.\n\noptions:\n"
+        "  --a                    1234567890 1234567890 1234567890 1234567890 1234567890\n"
+        "  --b                    1234567890 1234567890 1234567890 1234567890 12345678901\n"
+        "                         b\n"
+        "  --a-name-that-is-far-too-long N in the same line\n"
+        "  --c                    so\n"
+        "                         "
+        "1234567890123456789012345678901234567890123456789012345678901234567890\n"
+        "                         c\n"
+        "  --help ";
+    ck_assert_msg(strncmp(out, start, strlen(start)) == 0, "%s", out);
+}
+END_TEST
+
 START_TEST(version) {
     ck_assert(!parse((const char *const[]){"--version", NULL}));
     ck_assert_int_eq(exit_code, EXIT_DONE);
@@ -379,6 +461,9 @@ static Suite *suite(void) {
     ADD_LOOP(tests, options_that_are_none, unknown);
     tcase_add_test(tests, an_empty_argument);
     tcase_add_test(tests, help);
+    tcase_add_test(tests, help_of_the_usual_exit_codes);
+    tcase_add_test(tests, help_of_exit_codes_of_its_own);
+    tcase_add_test(tests, help_of_long_texts);
     tcase_add_test(tests, version);
     ADD_LOOP(tests, output_that_cannot_be_written, printing);
     suite_add_tcase(suite, tests);

@@ -11,11 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "article/heat_map.h"
 #include "article/label_places.h"
 #include "article/pictures.h"
 #include "article/principal.h"
 #include "article/printed.h"
 #include "common/files.h"
+#include "train/plot.h"
 
 static char directory[256];
 
@@ -558,6 +560,39 @@ START_TEST(the_values_contrast_with_their_cells) {
 }
 END_TEST
 
+/* Every shade of both scales: 14 x 14 values from the lowest to the highest. */
+START_TEST(every_shade_contrasts_with_its_value) {
+    enum { SIDE = 14, SHADES = SIDE * SIDE };
+    colour_scale scale = _i == 0 ? SCALE_SHARES : SCALE_SIGNED;
+    tg_real shades[SHADES];
+    for (int i = 0; i < SHADES; i++)
+        shades[i] = (tg_real)((scale == SCALE_SHARES ? i : 2 * i - SHADES + 1) / (SHADES - 1.0));
+    article_matrix matrix = {"S", SIDE, SIDE, shades};
+    heat_map map = {.matrix = &matrix,
+                    .block = "shades",
+                    .title = "Shades",
+                    .subtitle = "",
+                    .row_caption = "",
+                    .column_caption = "",
+                    .legend = "",
+                    .scale = scale};
+    sheet s = {fopen(path_of("text", ""), "w"), heat_map_height(SIDE)};
+    ck_assert_ptr_nonnull(s.script);
+    heat_map_write(&s, &map);
+    ck_assert_int_eq(fclose(s.script), 0);
+    char *text = read_text("text", "");
+    tg_plot_script_options options = {.width = PICTURE_WIDTH, .height = s.height};
+    tg_plot_outcome outcome;
+    ck_assert_int_eq(tg_plot_script(NULL, directory, "shades", text, &options, &outcome, NULL),
+                     TG_OK);
+    ck_assert_msg(outcome.result == TG_PLOT_DRAWN, "%s", outcome.note);
+    char *picture = read_text("shades", ".svg");
+    ck_assert_int_eq(assert_readable(picture), SHADES);
+    free(picture);
+    free(text);
+}
+END_TEST
+
 /* Takes the pictures away, and runs the command in their directory. */
 static void draw_by_hand(const char *command, char *pictures[ARTICLE_PICTURES]) {
     char line[700];
@@ -618,6 +653,42 @@ START_TEST(weights_of_all_sizes) {
         assert_holds(picture, "</svg>");
         free(picture);
     }
+    free(notes);
+    tg_params_free(f.params);
+}
+END_TEST
+
+/* The longest text of digits, points and signs. */
+static size_t longest_value(const char *picture) {
+    size_t longest = 0;
+    for (const char *at = strchr(picture, '>'); at != NULL; at = strchr(at + 1, '>')) {
+        size_t length = strspn(at + 1, "-.0123456789");
+        if (at[1 + length] == '<' && length > longest)
+            longest = length;
+    }
+    return longest;
+}
+
+/* Scores of three digits before the point, and weights of two, have one decimal: they still fit. */
+START_TEST(large_values_have_fewer_decimals) {
+    fixture f = fixture_make();
+    tg_param *query = f.model.blocks[0].attention.query.weight;
+    tg_real *value = tg_param_edit(query);
+    for (int64_t i = 0; i < tg_param_count(query); i++)
+        value[i] *= 15;
+    char *notes = draw(&f, NULL);
+    ck_assert_str_eq(notes, "");
+    char *scores = read_text("scores", ".svg"), *weights = read_text("weights", ".svg"),
+         *attention = read_text("attention", ".svg");
+    ck_assert_int_eq(values_in(scores), 0);
+    ck_assert_int_eq(values_in(weights), 0);
+    ck_assert_int_eq(values_in(attention), values[0]);
+    ck_assert_uint_eq(longest_value(scores), strlen("-999.9"));
+    ck_assert_uint_eq(longest_value(weights), strlen("-99.9"));
+    assert_holds(weights, ">-30.8<"); /* 15 * -2.05 */
+    free(scores);
+    free(weights);
+    free(attention);
     free(notes);
     tg_params_free(f.params);
 }
@@ -860,9 +931,11 @@ static TCase *pictures(void) {
     tcase_add_test(tests, the_pictures_are_drawn);
     tcase_add_test(tests, the_weights_are_titled_by_their_symbols);
     tcase_add_test(tests, the_values_contrast_with_their_cells);
+    tcase_add_loop_test(tests, every_shade_contrasts_with_its_value, 0, 2);
     tcase_add_test(tests, the_scripts_one_by_one);
     tcase_add_test(tests, the_scripts_in_one_gnuplot);
     tcase_add_loop_test(tests, weights_of_all_sizes, 0, (int)(sizeof fills / sizeof fills[0]));
+    tcase_add_test(tests, large_values_have_fewer_decimals);
     tcase_add_test(tests, names_that_a_shell_would_read);
     return tests;
 }

@@ -321,8 +321,13 @@ static void assert_finite_params(const char *name) {
 
 /* ---- a run ---- */
 
-#define ALL_BUT_PICTURE "checkpoint.npz loss.csv loss.gp summary.json "
-#define ALL_FILES       "checkpoint.npz loss.csv loss.gp loss.svg summary.json "
+#define ALL_BUT_PICTURES                                                                           \
+    "attention.gp checkpoint.npz embedding.gp loss.csv loss.gp prediction.gp scores.gp "           \
+    "summary.json weights.gp "
+#define ALL_FILES                                                                                  \
+    "attention.gp attention.svg checkpoint.npz embedding.gp embedding.svg loss.csv loss.gp "       \
+    "loss.svg prediction.gp prediction.svg scores.gp scores.svg summary.json weights.gp "          \
+    "weights.svg "
 
 /* A header and a row for each step. */
 static void assert_log(const char *name, int64_t first, int64_t last) {
@@ -355,7 +360,7 @@ START_TEST(a_run_with_the_defaults) {
     bool draws = has_program("gnuplot");
     succeed("%s", "");
     assert_files("runs", "article ");
-    assert_files("runs/article", draws ? ALL_FILES : ALL_BUT_PICTURE);
+    assert_files("runs/article", draws ? ALL_FILES : ALL_BUT_PICTURES);
     if (draws)
         assert_picture("runs/article/loss.svg");
     const article_recipe *recipe = recipe_at(0);
@@ -527,7 +532,7 @@ START_TEST(without_gnuplot) {
     assert_last_line("run \"gnuplot loss.gp\" in a");
     const char *first = strstr(err, "gnuplot loss.gp");
     ck_assert_ptr_null(strstr(first + 1, "gnuplot"));
-    assert_files("a", ALL_BUT_PICTURE);
+    assert_files("a", ALL_BUT_PICTURES);
     if (!has_program("gnuplot"))
         return;
     c = (command){.program = "sh", .first = "-c", .arguments = "cd\ta\t&&\tgnuplot\tloss.gp"};

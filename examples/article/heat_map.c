@@ -9,7 +9,8 @@ enum {
     BOTTOM = 56,
     ROW = 38, /* the height of a cell */
     BAR = 18, /* the width of the bar of colours, and the gap before it */
-    FONT = 13
+    FONT = 13,
+    ROOMY = 100 /* "-99.99" fits in a cell */
 };
 
 int heat_map_height(int64_t rows) {
@@ -47,7 +48,7 @@ void heat_map_write(const sheet *s, const heat_map *map) {
     write_captions(s, map, &cells);
     script_area(s, &cells);
     script_axes(s, map->matrix->rows, map->matrix->columns, map->rows, map->columns, FONT);
-    script_colours(s, map->scale, range, &bar);
+    script_colours(s, map->scale, range, ROOMY, &bar);
     script_cells(s, map->block, map->scale, map->causal, FONT);
     if (map->marked != NULL)
         fprintf(s->script, ", \\\n     $marked using 1:2:(0.47):(0.47) with boxxyerror fillstyle "

@@ -79,7 +79,8 @@ double script_range(const article_matrix *matrices, int count) {
     return digit > 0 ? ceil(largest / digit) * digit : largest;
 }
 
-void script_colours(const sheet *s, colour_scale scale, double range, const sheet_area *bar) {
+void script_colours(const sheet *s, colour_scale scale, double range, double roomy,
+                    const sheet_area *bar) {
     double low = scale == SCALE_SIGNED ? -range : 0;
     fprintf(s->script,
             "range = %.9g\nset palette defined (%s)\nset cbrange [%.9g:%.9g]\n"
@@ -90,7 +91,12 @@ void script_colours(const sheet *s, colour_scale scale, double range, const shee
     print_point(s, bar->left, bar->top + bar->height);
     fprintf(s->script, " size screen %.4f, screen %.4f border 1\n", bar->width / PICTURE_WIDTH,
             bar->height / s->height);
+    const char *format = range < roomy          ? "%.2f"
+                         : range < 10 * roomy   ? "%.1f"
+                         : range < 1000 * roomy ? "%.0f"
+                                                : "%.0e";
     fprintf(s->script, "dark(v) = %s   # where white text is easier to read\n", dark[scale]);
+    fprintf(s->script, "text(v) = sprintf('%s', v)\n", format);
 }
 
 /* The labels of an axis: 'was' 5; with the number before the word, '5' . ' was', or above it. */
@@ -128,7 +134,7 @@ void script_axes(const sheet *s, int64_t rows, int64_t columns, article_axis row
 static void print_values(const sheet *s, const char *block, const char *condition, int font_size,
                          const char *colour) {
     fprintf(s->script,
-            ", \\\n     $%s matrix using (%s ? $1 : NaN):2:(sprintf('%%.2f', $3)) with labels font "
+            ", \\\n     $%s matrix using (%s ? $1 : NaN):2:(text($3)) with labels font "
             "',%d' textcolor rgb '%s'",
             block, condition, font_size, colour);
 }

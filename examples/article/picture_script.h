@@ -48,8 +48,10 @@ void script_values(const sheet *s, const char *block, const article_matrix *matr
 double script_range(const article_matrix *matrices, int count);
 
 /* The colours of the cells to come: from 0 to `range`, or from -range to range; and a bar that shows
- * them, upright in `bar`. */
-void script_colours(const sheet *s, colour_scale scale, double range, const sheet_area *bar);
+ * them, upright in `bar`. Their values are written with two decimals where the range is below
+ * `roomy`, and with fewer where these would not fit. */
+void script_colours(const sheet *s, colour_scale scale, double range, double roomy,
+                    const sheet_area *bar);
 
 /* The axes of a matrix, row 0 on top: labels of the rows on the left, of the columns above. */
 void script_axes(const sheet *s, int64_t rows, int64_t columns, article_axis row_labels,

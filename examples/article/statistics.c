@@ -28,5 +28,7 @@ double quantile_of(const double *sorted, int64_t count, double quantile) {
     double place = quantile * (double)(count - 1);
     int64_t below = (int64_t)place;
     double way = place - (double)below;
-    return way > 0 ? sorted[below] + way * (sorted[below + 1] - sorted[below]) : sorted[below];
+    if (way <= 0 || isinf(sorted[below + 1])) /* infinity less infinity is no number */
+        return sorted[way > 0 ? below + 1 : below];
+    return sorted[below] + way * (sorted[below + 1] - sorted[below]);
 }

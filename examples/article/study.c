@@ -143,7 +143,8 @@ static tg_status check_plan(const study_plan *plan, tg_error *error) {
                        STUDY_MOST_SEEDS);
     if (plan->first < 0 || plan->first > INT64_MAX - plan->seeds)
         return tg_fail(error, TG_EINVAL,
-                       "study: %" PRId64 " seeds from %" PRId64 " on are not all from 0 to %" PRId64,
+                       "study: %" PRId64 " seeds from %" PRId64
+                       " on are not all from 0 to %" PRId64,
                        plan->seeds, plan->first, INT64_MAX);
     if (plan->threads < 1 || plan->threads > STUDY_MOST_THREADS)
         return tg_fail(error, TG_EINVAL, "study: %" PRId64 " threads are not 1 to %d",

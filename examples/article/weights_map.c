@@ -1,6 +1,7 @@
 #include "article/weights_map.h"
 
-enum { CELL_HEIGHT = 21, FONT = 11, TITLE_FONT = 15 };
+/* ROOMY: "-9.99" fits in the narrowest cell. */
+enum { CELL_HEIGHT = 21, FONT = 11, TITLE_FONT = 15, ROOMY = 10 };
 
 /* Where a matrix stands; its cells begin below its title and the labels of its columns. */
 typedef struct panel {
@@ -54,7 +55,7 @@ void weights_map_write(const sheet *s, const article_matrix weights[ARTICLE_WEIG
     for (int i = 0; i < ARTICLE_WEIGHTS; i++)
         script_values(s, weights[i].symbol, &weights[i]);
     fprintf(s->script, "\nset multiplot\n");
-    script_colours(s, SCALE_SIGNED, script_range(weights, ARTICLE_WEIGHTS), &bar);
+    script_colours(s, SCALE_SIGNED, script_range(weights, ARTICLE_WEIGHTS), ROOMY, &bar);
     script_title(s, "Weights: all eleven matrices", suffix, "one scale of colours for all");
     for (int i = 0; i < ARTICLE_WEIGHTS; i++)
         write_panel(s, &weights[i], &panels[i]);

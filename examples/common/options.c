@@ -29,28 +29,86 @@ static const cli_option *place_at(const cli_program *program, int i) {
     return NULL;
 }
 
-static void print_rows(const cli_program *program, bool places) {
+/* ---- help ---- */
+
+enum { HELP_WIDTH = 80, HELP_MARGIN = 25 };
+
+/* Prints the words of a text from `column` on and ends the line; where it is full, the next one
+ * begins at `margin`. */
+static void print_words(const char *text, int column, int margin) {
+    const char *between = "";
+    while (*text != '\0') {
+        int length = (int)strcspn(text, " ");
+        if (column + (int)strlen(between) + length > HELP_WIDTH && column > margin) {
+            printf("\n%*s", margin, "");
+            column = margin;
+            between = "";
+        }
+        column += printf("%s%.*s", between, length, text);
+        text += length + (text[length] == ' ');
+        between = " ";
+    }
+    printf("\n");
+}
+
+static void print_row(const char *left, const char *text) {
+    print_words(text, printf("  %-*s ", HELP_MARGIN - 3, left), HELP_MARGIN);
+}
+
+static void print_options(const cli_program *program, bool places) {
     for (int i = 0; i < program->option_count; i++) {
         const cli_option *o = &program->options[i];
         char left[64];
         snprintf(left, sizeof left, "%s %s", o->name, o->argument != NULL ? o->argument : "");
         if ((o->kind == OPTION_POSITIONAL) == places)
-            printf("  %-22s %s\n", left, o->help);
+            print_row(left, o->help);
+    }
+}
+
+/* Every program ends in one of these ways, if not in others. */
+static const cli_exit usual_exits[] = {{EXIT_DONE, "done"},
+                                       {EXIT_FAILED, "something went wrong while running"},
+                                       {EXIT_USAGE, "the command line is wrong"},
+                                       {0, NULL}};
+
+/* What the code means in this list; NULL where it is not there, or there is no list. */
+static const char *meaning_in(const cli_exit *list, int code) {
+    for (; list != NULL && list->meaning != NULL; list++)
+        if (list->code == code)
+            return list->meaning;
+    return NULL;
+}
+
+static void print_exits(const cli_program *program) {
+    char code[16];
+    for (const cli_exit *e = usual_exits; e->meaning != NULL; e++) {
+        const char *own = meaning_in(program->exits, e->code);
+        snprintf(code, sizeof code, "%d", e->code);
+        print_row(code, own != NULL ? own : e->meaning);
+    }
+    for (const cli_exit *e = program->exits; e != NULL && e->meaning != NULL; e++) {
+        snprintf(code, sizeof code, "%d", e->code);
+        if (meaning_in(usual_exits, e->code) == NULL)
+            print_row(code, e->meaning);
     }
 }
 
 static void print_help(const cli_program *program) {
-    printf("usage: %s %s\n%s\n\n", program->name, program->arguments, program->purpose);
+    printf("usage: %s %s\n", program->name, program->arguments);
+    print_words(program->purpose, 0, 0);
     if (place_at(program, 0) != NULL) {
-        printf("arguments:\n");
-        print_rows(program, true);
-        printf("\n");
+        printf("\narguments:\n");
+        print_options(program, true);
     }
-    printf("options:\n");
-    print_rows(program, false);
-    printf("  %-22s %s\n  %-22s %s\n", "--help", "print this and stop", "--version",
-           "print the version and stop");
+    printf("\noptions:\n");
+    print_options(program, false);
+    print_row("--help", "print this and stop");
+    print_row("--version", "print the version and stop");
+    printf("\nexit status:\n");
+    print_exits(program);
 }
+
+/* ---- values ---- */
 
 static bool read_integer(const cli_program *program, const cli_option *o, const char *text) {
     char *end;

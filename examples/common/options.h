@@ -41,12 +41,21 @@ typedef struct cli_option {
     bool required; /* of a place: it is wrong to leave it empty */
 } cli_option;
 
+/* One way to end, as the help tells it. */
+typedef struct cli_exit {
+    int code;
+    const char *meaning; /* NULL behind the last of an array */
+} cli_exit;
+
 typedef struct cli_program {
     const char *name;
-    const char *purpose;   /* a line for the help */
+    const char *purpose;   /* a sentence for the help */
     const char *arguments; /* "[options]", "[options] FILE" */
     const cli_option *options;
     int option_count;
+    /* Codes beside EXIT_DONE, EXIT_FAILED and EXIT_USAGE, or what one of these means here; NULL where
+     * there is nothing to add. */
+    const cli_exit *exits;
 } cli_program;
 
 /* Reads the arguments into the places that the table names: "--name value" and "--name=value",
