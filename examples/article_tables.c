@@ -169,11 +169,11 @@ static int run(const settings *asked) {
         if (!asked->quiet && asked->plot != NULL)
             printf("Pictures, each beside the script that draws it: %s\n\n", asked->plot);
         article_print_verdict(stdout, &s.comparison);
-        if (fflush(stdout) != 0 || ferror(stdout))
-            status = tg_fail(&error, TG_EIO, "cannot write to the standard output");
     }
     if (status != TG_OK)
         fprintf(stderr, "article_tables: %s\n", error.message);
+    else if (!options_flush_output("article_tables"))
+        status = TG_EIO;
     tg_tape_free(s.tape);
     tg_params_free(s.params);
     bool agrees = status == TG_OK && s.comparison.agreeing == s.comparison.cells;
@@ -186,10 +186,16 @@ int main(int argc, char **argv) {
         {"--plot", "DIR", "draw the article's weights and what they do into this directory",
          OPTION_TEXT, .value.text = &asked.plot},
         {"--quiet", NULL, "print only the last line", OPTION_FLAG, .value.flag = &asked.quiet}};
+    static const cli_exit exits[] = {{EXIT_DONE, "every cell is as printed"},
+                                     {EXIT_FAILED, "a cell is not, or something went wrong"},
+                                     {0, NULL}};
     const cli_program program = {
         "article_tables",
         "Runs the article's model with the article's weights and compares its eleven tables.",
-        "[options]", options, sizeof options / sizeof options[0]};
+        "[options]",
+        options,
+        sizeof options / sizeof options[0],
+        exits};
     int exit_code;
     return options_read(&program, argc, argv, &exit_code) ? run(&asked) : exit_code;
 }

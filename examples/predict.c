@@ -32,8 +32,11 @@ static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
          .value.flag = &s->no_attention},
     };
     const cli_program program = {
-        "predict", "Predicts the word that follows a sentence, by a model that was trained.",
-        "[options] CHECKPOINT [SENTENCE]", options, sizeof options / sizeof options[0]};
+        .name = "predict",
+        .purpose = "Predicts the word that follows a sentence, by a model that was trained.",
+        .arguments = "[options] CHECKPOINT [SENTENCE]",
+        .options = options,
+        .option_count = sizeof options / sizeof options[0]};
     return options_read(&program, argc, argv, exit_code);
 }
 

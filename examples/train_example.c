@@ -379,11 +379,19 @@ static tg_status finish(training *run, const settings *s, const outcome *result,
     return status;
 }
 
+/* Whether what is resumed is the checkpoint that the run will write. */
+static bool resumes_itself(const settings *s) {
+    char path[PATH_SIZE];
+    struct stat there, here;
+    path_in(s, "checkpoint.npz", path);
+    return s->resume != NULL && stat(s->resume, &there) == 0 && stat(path, &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
 /* Says what is going to be replaced, unless it is what goes on. */
 static void tell_previous(const settings *s) {
     char line[256];
-    if (!s->quiet && (s->resume == NULL || !resumes_here(s)) &&
-        previous_describe(s->directory, line, sizeof line))
+    if (!s->quiet && !resumes_itself(s) && previous_describe(s->directory, line, sizeof line))
         fprintf(stderr, "train_example: %s\n", line);
 }
 
@@ -392,6 +400,10 @@ static int run_to_end(training *run, const settings *s) {
     tg_error error = {TG_OK, ""}, closing = {TG_OK, ""};
     outcome result = {0};
     tell_previous(s);
+    /* At once, so that the log never stands beside another run's checkpoint, and a place that cannot
+     * be written shows before the training and not behind it. */
+    if (!resumes_itself(s) && save(run, s, &error) != TG_OK)
+        return failed(&error);
     tg_csv *log = open_log(run, s, &error);
     if (log == NULL)
         return failed(&error);
@@ -433,6 +445,7 @@ int main(int argc, char **argv) {
     if (!read_settings(argc, argv, &s, &exit_code))
         return exit_code;
     catch_interrupt();
+    signal(SIGPIPE, SIG_IGN); /* who leaves the progress or the output unread ends no training */
     training run = {.step = 0};
     tg_error error = {TG_OK, ""};
     if (s.print_recipe)

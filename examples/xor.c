@@ -35,5 +35,5 @@ int main(void) {
     tg_optimizer_free(optimizer);
     tg_params_free(params);
     tg_tape_free(tape);
-    return error.status != TG_OK;
+    return error.status != TG_OK || fflush(stdout) != 0;
 }

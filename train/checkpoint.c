@@ -193,12 +193,28 @@ static tg_status load_params(const pass *p) {
     return status;
 }
 
+static bool is_extent(const char *name) {
+    for (int i = 0; i < EXTENTS; i++)
+        if (strcmp(name, extents[i].name) == 0)
+            return true;
+    return false;
+}
+
+/* Neither another parameter nor a part of a config that this version does not know, without which the
+ * others may not be understood. Other arrays, a comment, say, are passed over. */
 static tg_status check_no_others(const pass *p) {
+    char shown[NAME_SIZE];
     for (int64_t i = 0; i < tg_archive_count(p->archive); i++) {
         const char *name = tg_archive_at(p->archive, i)->name;
-        if (strncmp(name, "param/", 6) == 0 && tg_params_find(p->state->params, name + 6) == NULL)
-            return tg_fail(p->error, TG_EMISMATCH, "checkpoint: the model has no parameter %.120s",
-                           name + 6);
+        snprintf(shown, sizeof shown, "%.120s", name);
+        if (strncmp(name, "param/", 6) == 0) {
+            if (tg_params_find(p->state->params, name + 6) == NULL)
+                return tg_fail(p->error, TG_EMISMATCH, "checkpoint: the model has no parameter %s",
+                               shown + 6);
+        } else if (strncmp(name, "config/", 7) == 0 && !is_extent(name)) {
+            return tg_fail(p->error, TG_EMISMATCH,
+                           "checkpoint: \"%s\" is unknown: of a later version?", shown);
+        }
     }
     return TG_OK;
 }
@@ -230,6 +246,29 @@ static const char *printable(const char *text, char out[TG_WORD_MAX + 1]) {
     return out;
 }
 
+/* Whether the optimiser writes an array of this name. */
+static bool is_of_optimizer(const tg_optimizer *optimizer, const char *name) {
+    char own[NAME_SIZE];
+    bool found = strcmp(name, "optimizer/name") == 0 || strcmp(name, "optimizer/steps") == 0;
+    for (size_t i = 0; i < tg_optimizer_setting_count(optimizer) && !found; i++) {
+        snprintf(own, sizeof own, "optimizer/%s", tg_optimizer_setting_at(optimizer, i).name);
+        found = strcmp(name, own) == 0;
+    }
+    for (size_t i = 0; i < tg_optimizer_state_count(optimizer) && !found; i++)
+        found = strcmp(name, name_of_state(tg_optimizer_state_at(optimizer, i), own)) == 0;
+    return found;
+}
+
+static tg_status check_optimizer_names(const pass *p) {
+    for (int64_t i = 0; i < tg_archive_count(p->archive); i++) {
+        const char *name = tg_archive_at(p->archive, i)->name;
+        if (strncmp(name, "optimizer/", 10) == 0 && !is_of_optimizer(p->state->optimizer, name))
+            return tg_fail(p->error, TG_EMISMATCH,
+                           "checkpoint: \"%.120s\" is unknown: of a later version?", name);
+    }
+    return TG_OK;
+}
+
 static tg_status load_optimizer(const pass *p) {
     tg_optimizer *optimizer = p->state->optimizer;
     const char *name = "";
@@ -239,6 +278,8 @@ static tg_status load_optimizer(const pass *p) {
     if (status == TG_OK && strcmp(name, tg_optimizer_name(optimizer)) != 0)
         status = tg_fail(p->error, TG_EMISMATCH, "checkpoint: of the optimiser %s, not %s",
                          printable(name, shown), tg_optimizer_name(optimizer));
+    if (status == TG_OK)
+        status = check_optimizer_names(p);
     if (status == TG_OK)
         status = tg_archive_read_int64(p->archive, "optimizer/steps", &steps, p->error);
     if (status == TG_OK)

@@ -200,7 +200,8 @@ static tg_status parse_settings(const line *l, article_recipe *recipe, tg_error 
         const char *name = l->word[i], *value = i + 1 < l->words ? l->word[i + 1] : "";
         bool good;
         if (strcmp(name, "recipe") == 0)
-            good = snprintf(recipe->name, sizeof recipe->name, "%s", value) > 0;
+            good = *value != '\0' && snprintf(recipe->name, sizeof recipe->name, "%s", value) <
+                                         (int)sizeof recipe->name;
         else if (strcmp(name, "optimizer") == 0)
             good = read_choice(value, "adam", "sgd", &recipe->sgd);
         else if (strcmp(name, "claims") == 0)
@@ -236,6 +237,11 @@ tg_status recipe_parse(const char *name, const char *text, article_recipe *recip
         if (length >= sizeof copy)
             return tg_fail(error, TG_EFORMAT, "line %d: longer than %zu bytes", l.number,
                            sizeof copy - 1);
+        for (size_t i = 0; i < length; i++) /* none that a terminal would obey */
+            if (((unsigned char)text[i] < ' ' && strchr("\t\v\f\r", text[i]) == NULL) ||
+                text[i] == 0x7f)
+                return tg_fail(error, TG_EFORMAT, "line %d: the control character 0x%02x", l.number,
+                               (unsigned)text[i]);
         memcpy(copy, text, length);
         copy[length] = '\0';
         split(copy, &l);

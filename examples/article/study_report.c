@@ -133,14 +133,15 @@ static void quantiles_at(const study *made, int64_t point, double *column,
 
 static tg_status write_curves(const study *made, const char *directory, tg_error *error) {
     static const char *const columns[QUANTILES] = {"p5", "p25", "median", "p75", "p95"};
-    char path[PATH_SIZE];
+    char path[PATH_SIZE], beside[PATH_SIZE + 4];
     double quantiles[QUANTILES];
     snprintf(path, sizeof path, "%s/curves.csv", directory);
+    snprintf(beside, sizeof beside, "%s.tmp", path);
     double *column = calloc((size_t)made->count, sizeof *column);
     if (column == NULL)
         return tg_fail(error, TG_ENOMEM, "study: out of memory for %" PRId64 " losses",
                        made->count);
-    tg_csv *csv = tg_csv_create(NULL, path, columns, QUANTILES, error);
+    tg_csv *csv = tg_csv_create(NULL, beside, columns, QUANTILES, error);
     tg_status status = csv != NULL ? TG_OK : error->status;
     for (int64_t p = 0; p < made->points && status == TG_OK; p++) {
         quantiles_at(made, p, column, quantiles);
@@ -148,7 +149,13 @@ static tg_status write_curves(const study *made, const char *directory, tg_error
     }
     tg_status closed = tg_csv_close(csv, status == TG_OK ? error : NULL);
     free(column);
-    return status != TG_OK ? status : closed;
+    if (status == TG_OK)
+        status = closed;
+    if (status == TG_OK && rename(beside, path) != 0)
+        status = tg_fail(error, TG_EIO, "%.300s: %s", path, strerror(errno));
+    if (status != TG_OK)
+        remove(beside);
+    return status;
 }
 
 tg_status study_write(const study *made, const article_recipe *recipe, const char *directory,
