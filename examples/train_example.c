@@ -12,6 +12,7 @@
 #include <tapegrad.h>
 
 #include "article/claims.h"
+#include "article/live.h"
 #include "article/pictures.h"
 #include "article/previous.h"
 #include "article/printed.h"
@@ -29,7 +30,7 @@ typedef struct settings {
     int64_t seed, steps, save_every;
     double rate;
     const char *recipe, *optimizer, *directory, *resume, *init;
-    bool print_recipe, report, no_plot, quiet;
+    bool print_recipe, live, report, no_plot, quiet;
     bool seed_given, steps_given, rate_given;
 } settings;
 
@@ -86,6 +87,8 @@ static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
          .value.integer = &s->save_every, .least = 1},
         {"--print-recipe", NULL, "print the recipe as a text to edit, and stop", OPTION_FLAG,
          .value.flag = &s->print_recipe},
+        {"--live", NULL, "draw the loss while it trains, in the terminal or a window", OPTION_FLAG,
+         .value.flag = &s->live},
         {"--report", NULL, "write the whole run as one page, DIR/report.html", OPTION_FLAG,
          .value.flag = &s->report},
         {"--no-plot", NULL, "draw no pictures", OPTION_FLAG, .value.flag = &s->no_plot},
@@ -260,10 +263,30 @@ static tg_status step(training *run, const settings *s, tg_csv *log, double *los
     return status;
 }
 
+enum { REFERENCES = 2 };
+
+/* The lines that the loss is seen against. */
+static void take_references(tg_plot_reference lines[REFERENCES]) {
+    lines[0] = (tg_plot_reference){claims_plateau(), "plateau 32 ln 2 / 88"};
+    lines[1] = (tg_plot_reference){claims_floor(), "floor 24 ln 2 / 88"};
+}
+
+static void begin_live(live *view, const settings *s) {
+    char path[PATH_SIZE];
+    path_in(s, "loss.csv", path);
+    tg_plot_reference lines[REFERENCES];
+    take_references(lines);
+    const live_options options = {.references = lines, .reference_count = REFERENCES};
+    live_begin(view, path, &options, stderr);
+}
+
 static tg_status train(training *run, const settings *s, tg_csv *log, outcome *result,
                        tg_error *error) {
     tg_progress progress;
     tg_progress_begin(&progress, s->quiet ? NULL : stderr, "train", s->steps);
+    live view;
+    if (s->live)
+        begin_live(&view, s);
     double begin = seconds_now(), loss = 0;
     int64_t warm = run->step + WARM_UP, at_warm = 0, saving = 0;
     tg_status status = TG_OK;
@@ -274,9 +297,13 @@ static tg_status train(training *run, const settings *s, tg_csv *log, outcome *r
         }
         status = step(run, s, log, &loss, &saving, error);
         tg_progress_update(&progress, run->step, loss);
+        if (s->live)
+            live_update(&view, run->step);
     }
     result->seconds = seconds_now() - begin;
     result->requests_after_warmup = run->step > warm ? run->count.requests - at_warm - saving : -1;
+    if (s->live)
+        live_end(&view);
     tg_progress_end(&progress);
     return status;
 }
@@ -284,18 +311,16 @@ static tg_status train(training *run, const settings *s, tg_csv *log, outcome *r
 /* The loss, and the matrices; without gnuplot one line says how to draw later. */
 static tg_status draw(const training *run, const settings *s, tg_error *error) {
     const char *const columns[] = {"loss"};
-    const tg_plot_reference references[] = {
-        {claims_plateau(), "plateau 32 ln 2 / 88"},
-        {claims_floor(), "floor 24 ln 2 / 88"},
-    };
+    tg_plot_reference lines[REFERENCES];
+    take_references(lines);
     const tg_plot_curve_options options = {.title = "Training the article's model",
                                            .x_label = "step",
                                            .y_label = "loss (nats per word)",
                                            .data = "loss.csv",
                                            .columns = columns,
                                            .column_count = 1,
-                                           .references = references,
-                                           .reference_count = 2,
+                                           .references = lines,
+                                           .reference_count = REFERENCES,
                                            .logarithmic = true};
     tg_plot_outcome drawn;
     tg_status status = tg_plot_curve(NULL, s->directory, "loss", &options, &drawn, error);
