@@ -104,8 +104,9 @@ START_TEST(test_a_text_is_read) {
 }
 END_TEST
 
-#define GOOD "stage 1 1 1 0 1 all trained scored - -\n"
-#define FOUR GOOD GOOD GOOD GOOD
+#define GOOD  "stage 1 1 1 0 1 all trained scored - -\n"
+#define FORTY "1234567890123456789012345678901234567890"
+#define FOUR  GOOD GOOD GOOD GOOD
 
 static const struct {
     const char *text, *message;
@@ -115,6 +116,7 @@ static const struct {
     {"learning 1\n" GOOD, "line 1: \"learning\" is none of recipe, optimizer, claims, token, "
                           "position, weight, stage"},
     {GOOD "recipe\n", "line 2: \"\" is no recipe"},
+    {"recipe " FORTY "123456789012345678901234", "line 1: \"" FORTY "\" is no recipe"},
     {"\n\noptimizer adamw\n", "line 3: \"adamw\" is no optimizer"},
     {"claims", "line 1: \"\" is no claims"},
     {"claims plain", "line 1: \"plain\" is no claims"},
@@ -145,6 +147,8 @@ static const struct {
     {"stage 1 1 1 0 1 all trained scored 0 2", "line 1: \"0\" is no every"},
     {"stage 1 1 1 0 1 all trained scored 4 -", "line 1: \"-\" is no window"},
     {"stage 1 1 1 0 1 all trained scored - 2", "line 1: \"2\" is no window"},
+    {"recipe a\033[1mb", "line 1: the control character 0x1b"},
+    {GOOD "# \177", "line 2: the control character 0x7f"},
     {FOUR FOUR GOOD, "line 9: more than 8 stages"},
 };
 
@@ -228,6 +232,7 @@ static const struct {
     {"b2", 3200, true},
     {"b3", 6200, true},
     {"b-simple", 3200, true},
+    {"b-mixed", 3200, true},
 };
 
 START_TEST(test_the_example_files_are_recipes) {

@@ -211,11 +211,11 @@ class Checker:
         new = "".join(l[1:] + "\n" for l in block.lines[1:] if l.startswith("+"))
         self.revert()
         self.changed = path
-        text = (self.source / path).read_text()
-        if not old or text.count(old) != 1:
-            self.fault(document, block.line, f"{path} has these lines {text.count(old)} times")
+        text = "\n" + (self.source / path).read_text()
+        if not old or text.count("\n" + old) != 1:
+            self.fault(document, block.line, f"{path} has not these lines, or not once")
             return
-        (self.root / path).write_text(text.replace(old, new))
+        (self.root / path).write_text(text.replace("\n" + old, "\n" + new)[1:])
         done = self.compile(["-c", path, "-o", "bin/changed.o"])
         for program in PROGRAMS:
             out = f"build/release/examples/{program}"
@@ -272,7 +272,7 @@ class Checker:
             return []
         missing = [o for o in re.findall(r"(?<!\S)--[a-z][a-z-]*", span) if o not in self.options]
         for name in re.findall(r"(?<![\w./-])(?:[\w-]+/)+[\w.-]*|(?<![\w./-])[\w-]+\."
-                               r"(?:c|h|md|svg|csv|gp|npz|json|cmake|py|sh|txt)\b", span):
+                               r"(?:c|h|md|svg|csv|gp|npz|json|html|cmake|py|sh|txt)\b", span):
             if not self.is_file(name):
                 missing.append(name)
         for name in re.findall(r"(?<![\w./-])(?:TG_\w+|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w./])", span):
@@ -289,10 +289,10 @@ class Checker:
                     if name not in written:
                         self.fault(document, self.line_of(document, span),
                                    f"`{name}` is not in the tree")
-        for function, path in re.findall(r"`(\w+)` in\s+`([\w./-]+\.[ch])`", prose):
+        for span, function, path in re.findall(r"`((\w+)` in\s+`([\w./-]+\.[ch]))`", prose):
             file = self.source / path
             if not file.exists() or not re.search(rf"\b{function}\b", file.read_text()):
-                self.fault(document, self.line_of(document, path), f"`{function}` is not in `{path}`")
+                self.fault(document, self.line_of(document, span), f"`{function}` is not in `{path}`")
 
     def line_of(self, document, span):
         text = (self.source / document).read_text()

@@ -265,7 +265,8 @@ static tg_status write_page(FILE *page, const char *directory, const tg_transfor
 /* Ends the file beside, and puts it in its place if all went well so far. */
 static tg_status put_in_place(FILE *page, const char *beside, const char *path, tg_status status,
                               tg_error *error) {
-    bool written = !ferror(page) && fflush(page) == 0 && fsync(fileno(page)) == 0;
+    errno = EIO; /* where an earlier write has failed, and flushing does not fail again */
+    bool written = fflush(page) == 0 && !ferror(page) && fsync(fileno(page)) == 0;
     int cause = errno;
     if (fclose(page) != 0 && written) {
         written = false;
