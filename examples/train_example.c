@@ -137,7 +137,7 @@ static tg_status choose_recipe(const settings *s, const tg_archive *archive, art
     } else if (archive != NULL) {
         status = tg_archive_read_text(archive, "recipe", &text, error);
         if (status == TG_OK)
-            status = recipe_parse("of the checkpoint", text, recipe, error);
+            status = recipe_parse("checkpoint", text, recipe, error);
     } else {
         *recipe = *recipe_at(0);
     }

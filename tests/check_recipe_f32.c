@@ -228,11 +228,8 @@ static const struct {
     int64_t steps;
     bool solved;
 } examples[] = {
-    {"a-simple", 2300, false},
-    {"b2", 3200, true},
-    {"b3", 6200, true},
-    {"b-simple", 3200, true},
-    {"b-mixed", 3200, true},
+    {"a-simple", 2300, false}, {"b2", 3200, true},      {"b3", 6200, true},
+    {"b-simple", 3200, true},  {"b-mixed", 3200, true}, {"a-mixed", 3750, false},
 };
 
 START_TEST(test_the_example_files_are_recipes) {
@@ -331,6 +328,23 @@ START_TEST(test_rates_are_scaled_alike) {
 }
 END_TEST
 
+/* A file whose name no recipe can have: what is written of it can be read again. */
+START_TEST(a_file_with_an_odd_name) {
+    char place[256], path[300], text[RECIPE_TEXT];
+    const char *written = "stage 5 0.1 0.1 0 1 all trained scored - -\n";
+    article_recipe recipe, again;
+    test_directory_make(place);
+    snprintf(path, sizeof path, "%s/my \"own\" #1.txt", place);
+    test_write_file(path, written, strlen(written));
+    ck_assert_int_eq(recipe_find(path, &recipe, NULL), TG_OK);
+    ck_assert_str_eq(recipe.name, "my--own---1.txt");
+    recipe_format(&recipe, text);
+    ck_assert_int_eq(recipe_parse("other", text, &again, NULL), TG_OK);
+    ck_assert_str_eq(again.name, recipe.name);
+    test_directory_remove(place);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("recipe");
     TCase *texts = tcase_create("texts");
@@ -353,6 +367,7 @@ static Suite *suite(void) {
                         sizeof moments / sizeof moments[0]);
     tcase_add_test(steps, test_the_last_stage_holds_on);
     tcase_add_test(steps, test_rates_are_scaled_alike);
+    tcase_add_test(steps, a_file_with_an_odd_name);
     suite_add_tcase(s, steps);
     return s;
 }

@@ -194,14 +194,35 @@ static tg_status parse_stage(const line *l, article_recipe *recipe, tg_error *er
     return TG_OK;
 }
 
+static const char name_characters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+static bool read_name(const char *word, char name[RECIPE_NAME]) {
+    size_t length = strspn(word, name_characters);
+    if (length == 0 || word[length] != '\0' || length >= RECIPE_NAME)
+        return false;
+    memcpy(name, word, length + 1);
+    return true;
+}
+
+/* The name of a file as that of a recipe: "-" for what a name has not, cut where it is too long. */
+static void name_after(const char *path, char name[RECIPE_NAME]) {
+    const char *slash = strrchr(path, '/');
+    snprintf(name, RECIPE_NAME, "%s", slash != NULL ? slash + 1 : path);
+    for (char *c = name; *c != '\0'; c++)
+        if (strchr(name_characters, *c) == NULL)
+            *c = '-';
+    if (name[0] == '\0')
+        snprintf(name, RECIPE_NAME, "file");
+}
+
 /* Pairs of a name and a value. */
 static tg_status parse_settings(const line *l, article_recipe *recipe, tg_error *error) {
     for (int i = 0; i < l->words; i += 2) {
         const char *name = l->word[i], *value = i + 1 < l->words ? l->word[i + 1] : "";
         bool good;
         if (strcmp(name, "recipe") == 0)
-            good = *value != '\0' && snprintf(recipe->name, sizeof recipe->name, "%s", value) <
-                                         (int)sizeof recipe->name;
+            good = read_name(value, recipe->name);
         else if (strcmp(name, "optimizer") == 0)
             good = read_choice(value, "adam", "sgd", &recipe->sgd);
         else if (strcmp(name, "claims") == 0)
@@ -278,10 +299,10 @@ tg_status recipe_find(const char *name_or_path, article_recipe *recipe, tg_error
     if (!whole)
         return tg_fail(error, TG_EIO, "recipe: %.150s: %s", name_or_path,
                        cause != 0 ? strerror(cause) : "too long for a recipe");
-    const char *slash = strrchr(name_or_path, '/');
+    char name[RECIPE_NAME];
+    name_after(name_or_path, name);
     tg_error reason = {TG_OK, ""};
-    tg_status status =
-        recipe_parse(slash != NULL ? slash + 1 : name_or_path, text, recipe, &reason);
+    tg_status status = recipe_parse(name, text, recipe, &reason);
     return status == TG_OK
                ? TG_OK
                : tg_fail(error, status, "recipe: %.100s: %.120s", name_or_path, reason.message);
