@@ -150,9 +150,11 @@ tg_var tg_apply(const tg_op *op, int input_count, const tg_var *inputs, const vo
                      input_count);
         return tgi_no_var(tape);
     }
-    if (op->check == NULL || (op->forward == NULL && !op->aliases_input) ||
+    bool aliases_well = !op->aliases_input || (op->integers & TG_INPUT(0)) == 0;
+    if (op->check == NULL || (op->forward == NULL) != op->aliases_input || !aliases_well ||
         (op->attribute_bytes > 0 && attributes == NULL)) {
-        tg_tape_fail(tape, TG_EINVAL, "%s: lacks its check, its forward or its attributes",
+        tg_tape_fail(tape, TG_EINVAL,
+                     "%s: lacks its check, its forward or its attributes, or has one too many",
                      op->name);
         return tgi_no_var(tape);
     }

@@ -205,6 +205,22 @@ static tg_status trial(check *c, tg_error *error) {
     return TG_OK;
 }
 
+/* Views as they are to be, a real one among them. */
+static tg_status check_views(int count, const tg_view *inputs, tg_error *error) {
+    int reals = 0;
+    for (int i = 0; i < count; i++) {
+        int64_t elements;
+        tg_status status = tg_shape_count(inputs[i].shape, &elements, error);
+        if (status != TG_OK)
+            return status;
+        if (inputs[i].count != elements || (inputs[i].data == NULL && elements > 0))
+            return tg_fail(error, TG_EINVAL,
+                           "gradcheck: input %d has other elements than its shape", i);
+        reals += inputs[i].type == TG_REAL;
+    }
+    return reals > 0 ? TG_OK : tg_fail(error, TG_EINVAL, "gradcheck: no input is real");
+}
+
 /* Makes the buffers, and records once to learn the output's size. */
 static tg_status prepare(check *c, const tg_view *inputs, tg_error *error) {
     c->operands = tgi_arena_take(&c->arena, (size_t)c->count * sizeof *c->operands);
@@ -231,13 +247,19 @@ static tg_status prepare(check *c, const tg_view *inputs, tg_error *error) {
     return c->cotangent != NULL ? TG_OK : tg_fail(error, TG_ENOMEM, "gradcheck: out of memory");
 }
 
-tg_status tg_gradcheck(const tg_context *context, tg_gradcheck_function function, void *user,
-                       int input_count, const tg_view *inputs, const tg_gradcheck_options *options,
-                       tg_gradcheck_report *report, tg_error *error) {
-    if (sizeof(tg_real) != sizeof(double))
-        return tg_fail(error, TG_EINVAL, "gradcheck: needs double: link tapegrad_f64");
+tg_status tg_gradcheck_for(size_t real_size, const tg_context *context,
+                           tg_gradcheck_function function, void *user, int input_count,
+                           const tg_view *inputs, const tg_gradcheck_options *options,
+                           tg_gradcheck_report *report, tg_error *error) {
+    if (sizeof(tg_real) != sizeof(double) || real_size != sizeof(tg_real))
+        return tg_fail(
+            error, TG_EINVAL,
+            "gradcheck: needs double: link tapegrad_f64, and compile with what it asks for");
     if (function == NULL || input_count < 1 || inputs == NULL)
         return tg_fail(error, TG_EINVAL, "gradcheck: a function and one input at least");
+    tg_status status = check_views(input_count, inputs, error);
+    if (status != TG_OK)
+        return status;
     check c = {.tape = tg_tape_create(context),
                .arena = {.allocator = tgi_context_of(context).allocator},
                .function = function,
@@ -245,6 +267,12 @@ tg_status tg_gradcheck(const tg_context *context, tg_gradcheck_function function
                .count = input_count};
     if (options != NULL)
         c.options = *options;
+    if (!(c.options.tolerance >= 0) || !(c.options.step >= 0) || !isfinite(c.options.step) ||
+        c.options.trials < 0) {
+        tg_tape_free(c.tape);
+        return tg_fail(error, TG_EINVAL, "gradcheck: tolerance %g, step %g, %d trials",
+                       c.options.tolerance, c.options.step, c.options.trials);
+    }
     if (c.options.tolerance == 0)
         c.options.tolerance = 1e-6;
     if (c.options.step == 0)
@@ -252,7 +280,7 @@ tg_status tg_gradcheck(const tg_context *context, tg_gradcheck_function function
     if (c.options.trials == 0)
         c.options.trials = 3;
     tg_rng_seed(&c.rng, c.options.seed);
-    tg_status status = prepare(&c, inputs, error);
+    status = prepare(&c, inputs, error);
     for (int i = 0; status == TG_OK && i < c.options.trials; i++)
         status = trial(&c, error);
     if (report != NULL)

@@ -31,16 +31,26 @@ typedef struct tg_gradcheck_report {
     double analytic, numeric;
 } tg_gradcheck_report;
 
+/* For tg_gradcheck: `real_size` tells the number type that the caller was compiled for. */
+tg_status tg_gradcheck_for(size_t real_size, const tg_context *context,
+                           tg_gradcheck_function function, void *user, int input_count,
+                           const tg_view *inputs, const tg_gradcheck_options *options,
+                           tg_gradcheck_report *report, tg_error *error);
+
 /* TG_OK when the gradients of all real inputs pass. TG_EMISMATCH, with the input and both slopes in
  * the message, when one does not or is not finite; the error of the tape when f cannot be recorded;
- * TG_EINVAL in the float library. Keep kinks (relu at 0) farther away than the inputs move.
+ * TG_EINVAL in the float library, and for a caller that was compiled for float. Keep kinks (relu at 0) farther away than the inputs move.
  *
  * Each gradient is asked for with and without others wanted at the same time, into fresh memory and
  * on top of another contribution; and what an operation does not declare to read in backward is
- * overwritten with NaN before. `options` and `report` may be NULL. */
-tg_status tg_gradcheck(const tg_context *context, tg_gradcheck_function function, void *user,
-                       int input_count, const tg_view *inputs, const tg_gradcheck_options *options,
-                       tg_gradcheck_report *report, tg_error *error);
+ * overwritten with NaN before. Parameters that the function uses get gradients of no meaning. `options` and `report` may be NULL. */
+static inline tg_status tg_gradcheck(const tg_context *context, tg_gradcheck_function function,
+                                     void *user, int input_count, const tg_view *inputs,
+                                     const tg_gradcheck_options *options,
+                                     tg_gradcheck_report *report, tg_error *error) {
+    return tg_gradcheck_for(sizeof(tg_real), context, function, user, input_count, inputs, options,
+                            report, error);
+}
 
 #ifdef __cplusplus
 }

@@ -14,7 +14,8 @@
  * The first failure since the last reset sticks to the tape; later calls do nothing, and
  * tg_backward and tg_tape_reset return it. So calls nest and are checked once.
  *
- * A tape belongs to one thread at a time; different threads may drive different tapes. */
+ * A tape belongs to one thread at a time; different threads may drive different tapes
+ * with parameters of their own. */
 #ifndef TG_TAPE_H
 #define TG_TAPE_H
 

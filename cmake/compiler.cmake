@@ -4,14 +4,17 @@
 string(TOUPPER "${CMAKE_BUILD_TYPE}" tapegrad_build_type)
 set(tapegrad_forced_flags "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${tapegrad_build_type}}")
 if(tapegrad_forced_flags MATCHES
-   "-Ofast|-ffast-math|-funsafe-math-optimizations|-fassociative-math|-ffinite-math-only|-freciprocal-math|-fp:fast")
+   "-Ofast|-ffast-math|-funsafe-math-optimizations|-fassociative-math|-ffinite-math-only|-freciprocal-math")
     message(FATAL_ERROR "tapegrad cannot be compiled with ${CMAKE_MATCH_0}: it changes results in "
                         "silence. Remove it from CMAKE_C_FLAGS (or CFLAGS).")
 endif()
 
 add_library(tapegrad_compiler INTERFACE)
 target_compile_features(tapegrad_compiler INTERFACE c_std_11)
-target_compile_options(tapegrad_compiler INTERFACE -ffp-contract=off)
+target_compile_options(tapegrad_compiler INTERFACE -ffp-contract=off -fno-fast-math
+                                                   -fno-unsafe-math-optimizations
+                                                   -fno-associative-math -fno-reciprocal-math
+                                                   -fno-finite-math-only)
 if(TAPEGRAD_IS_TOP_LEVEL)
     target_compile_options(tapegrad_compiler INTERFACE -Wall -Wextra -Wpedantic -Wshadow
                                                        -Wconversion)

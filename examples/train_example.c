@@ -1,6 +1,5 @@
 /* Trains the article's next-word model from scratch, shows every matrix of it on the article's
  * sentence, and measures what the article claims of its own. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -32,6 +31,7 @@ typedef struct settings {
     const char *recipe, *optimizer, *directory, *resume, *init;
     bool print_recipe, live, report, no_plot, quiet;
     bool seed_given, steps_given, rate_given;
+    char resumed_in[PATH_SIZE]; /* the directory of --resume's checkpoint */
 } settings;
 
 /* What a run leaves for its end. */
@@ -62,6 +62,19 @@ static int failed(const tg_error *error) {
     return EXIT_FAILED;
 }
 
+/* Without --out a resumed run stays where its checkpoint is. */
+static void choose_directory(settings *s) {
+    if (s->directory != NULL)
+        return;
+    s->directory = "runs/article";
+    if (s->resume == NULL)
+        return;
+    const char *slash = strrchr(s->resume, '/');
+    int length = slash == s->resume ? 1 : slash != NULL ? (int)(slash - s->resume) : 0;
+    snprintf(s->resumed_in, sizeof s->resumed_in, "%.*s", length, s->resume);
+    s->directory = length > 0 ? s->resumed_in : ".";
+}
+
 static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
     static const char *const optimizers[] = {"adam", "sgd", NULL}, *const inits[] = {"article",
                                                                                      NULL};
@@ -69,7 +82,8 @@ static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
         {"--recipe", "NAME",
          "article (default), solved, plain, or a file as --print-recipe writes it", OPTION_TEXT,
          .value.text = &s->recipe},
-        {"--seed", "N", "start from this seed (default: the recipe's, found by a search)",
+        {"--seed", "N",
+         "start from this seed (default: one found by a search for the recipe, 818 for a file)",
          OPTION_INTEGER, .value.integer = &s->seed, .given = &s->seed_given},
         {"--steps", "N", "train until this step (default: the recipe's end)", OPTION_INTEGER,
          .value.integer = &s->steps, .given = &s->steps_given},
@@ -79,8 +93,8 @@ static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
          .value.text = &s->optimizer, .choices = optimizers},
         {"--init", "NAME", "article: start from the weights that it prints", OPTION_CHOICE,
          .value.text = &s->init, .choices = inits},
-        {"--out", "DIR", "write to this directory (default runs/article)", OPTION_TEXT,
-         .value.text = &s->directory},
+        {"--out", "DIR", "write to this directory (default: runs/article, or the checkpoint's)",
+         OPTION_TEXT, .value.text = &s->directory},
         {"--resume", "FILE", "go on from this checkpoint, with its recipe", OPTION_TEXT,
          .value.text = &s->resume},
         {"--save-every", "N", "save the checkpoint at every N-th step too", OPTION_INTEGER,
@@ -113,12 +127,14 @@ static bool read_settings(int argc, char **argv, settings *s, int *exit_code) {
         *exit_code = EXIT_USAGE;
         return false;
     }
-    if (s->resume != NULL && (s->seed_given || s->init != NULL)) {
-        fprintf(stderr, "train_example: %s: a resumed run starts from its checkpoint\n",
-                s->seed_given ? "--seed" : "--init");
+    const char *fresh = s->seed_given ? "--seed" : s->init != NULL ? "--init" : "--recipe";
+    if (s->resume != NULL && (s->seed_given || s->init != NULL || s->recipe != NULL)) {
+        fprintf(stderr, "train_example: %s: a resumed run goes on with what its checkpoint has\n",
+                fresh);
         *exit_code = EXIT_USAGE;
         return false;
     }
+    choose_directory(s);
     return true;
 }
 
@@ -144,7 +160,7 @@ static tg_status choose_recipe(const settings *s, const tg_archive *archive, art
     if (status == TG_OK && s->optimizer != NULL)
         recipe->sgd = strcmp(s->optimizer, "sgd") == 0;
     if (status == TG_OK && s->rate_given)
-        recipe_scale_rate(recipe, s->rate);
+        status = recipe_scale_rate(recipe, s->rate, error);
     return status;
 }
 
@@ -167,6 +183,17 @@ static tg_status start_from(training *run, settings *s, const tg_archive *archiv
     return status;
 }
 
+/* Steps behind the recipe's end go on at its last rate, which may be 0. */
+static void tell_idle_steps(const training *run, const settings *s) {
+    const article_recipe *recipe = &run->recipe;
+    int64_t end = recipe_steps(recipe);
+    if (s->steps > end && recipe->stages[recipe->stage_count - 1].end_rate == 0)
+        fprintf(stderr,
+                "train_example: the recipe ends at step %" PRId64 " with a rate of 0: the steps "
+                "after it change nothing\n",
+                end);
+}
+
 /* The run at its start, or as the checkpoint of --resume holds it. */
 static tg_status start(training *run, settings *s, tg_error *error) {
     article_recipe recipe;
@@ -181,6 +208,8 @@ static tg_status start(training *run, settings *s, tg_error *error) {
         status = archive == NULL ? start_fresh(run, s, &recipe, &cause)
                                  : start_from(run, s, archive, &recipe, &cause);
     tg_archive_free(archive);
+    if (status == TG_OK && !s->quiet)
+        tell_idle_steps(run, s);
     if (status == TG_OK)
         return TG_OK;
     return s->resume == NULL ? tg_fail(error, status, "%s", cause.message)
@@ -212,11 +241,19 @@ static tg_csv *open_log(const training *run, const settings *s, tg_error *error)
     return log;
 }
 
-/* A summary of an earlier run says nothing of this one. */
-static void remove_summary(const settings *s) {
-    char path[PATH_SIZE];
-    path_in(s, "summary.json", path);
-    unlink(path);
+/* What an earlier run made of its weights says nothing of this one's. */
+static void remove_results(const settings *s) {
+    static const char *const others[] = {"summary.json", "report.html", "loss.svg", "loss.gp"};
+    char path[PATH_SIZE], name[64];
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        path_in(s, others[i], path);
+        unlink(path);
+    }
+    for (int i = 0; i < 2 * ARTICLE_PICTURES; i++) {
+        snprintf(name, sizeof name, "%s%s", article_picture_names[i / 2], i % 2 ? ".gp" : ".svg");
+        path_in(s, name, path);
+        unlink(path);
+    }
 }
 
 /* Weights without a finite loss are not worth the place of the last checkpoint. */
@@ -313,9 +350,12 @@ static tg_status draw(const training *run, const settings *s, tg_error *error) {
     const char *const columns[] = {"loss"};
     tg_plot_reference lines[REFERENCES];
     take_references(lines);
-    const tg_plot_curve_options options = {.title = "Training the article's model",
+    char suffix[RECIPE_NAME + 32], title[RECIPE_NAME + 64];
+    snprintf(suffix, sizeof suffix, " (recipe %s, seed %" PRId64 ")", run->recipe.name, run->seed);
+    snprintf(title, sizeof title, "Loss%s", suffix);
+    const tg_plot_curve_options options = {.title = title,
                                            .x_label = "step",
-                                           .y_label = "loss (nats per word)",
+                                           .y_label = "training loss (nats per scored word)",
                                            .data = "loss.csv",
                                            .columns = columns,
                                            .column_count = 1,
@@ -327,8 +367,6 @@ static tg_status draw(const training *run, const settings *s, tg_error *error) {
     bool tells = status == TG_OK && !s->quiet;
     if (tells && drawn.result != TG_PLOT_DRAWN)
         fprintf(stderr, "train_example: %s\n", drawn.note);
-    char suffix[RECIPE_NAME + 32];
-    snprintf(suffix, sizeof suffix, " (recipe %s, seed %" PRId64 ")", run->recipe.name, run->seed);
     if (status == TG_OK)
         status = article_pictures(&run->model, s->directory, suffix,
                                   tells && drawn.result == TG_PLOT_DRAWN ? stderr : NULL, error);
@@ -356,20 +394,26 @@ static void print_results(const training *run, const settings *s, const article_
                             : "What the article claims of its model, measured on this one";
     printf("%s\n\n", title);
     claims_print(made->measured, stdout);
-    printf("\n%s\n%s\n\n",
-           claims_all_hold(made->measured) ? "All of it holds."
-                                           : "Not all of it holds: it depends on the seed.",
-           claims_verdict(made->final_loss));
+    int64_t end = recipe_steps(&run->recipe);
+    if (claims_all_hold(made->measured))
+        printf("\nAll of it holds.\n");
+    else if (made->steps < end)
+        printf("\nNot all of it holds: the recipe goes on to step %" PRId64 ".\n", end);
+    else
+        printf("\nNot all of it holds: it depends on the seed.\n");
+    printf("%s\n\n", claims_verdict(made->final_loss));
     printf("recipe %s, seed %" PRId64 ", %" PRId64 " steps: loss %.9g, parameters %08" PRIx32
            ", %.3f s\n",
            made->recipe, made->seed, made->steps, made->final_loss, made->checksum,
            made->wall_seconds);
     printf("%s: checkpoint.npz, summary.json, loss.csv%s\n", s->directory,
            s->report ? ", report.html" : "");
+    char picture[PATH_SIZE];
+    path_in(s, "loss.svg", picture);
     if (!s->no_plot)
-        printf(
-            "%s: loss, attention, scores, prediction, weights and embedding, each .svg and .gp\n",
-            s->directory);
+        printf("%s: loss, attention, scores, prediction, weights and embedding, %s\n", s->directory,
+               access(picture, F_OK) == 0 ? "each .svg and .gp"
+                                          : "each .gp: \"gnuplot *.gp\" draws them");
 }
 
 /* Measures, writes the summary, draws, and prints. */
@@ -427,12 +471,15 @@ static int run_to_end(training *run, const settings *s) {
     tell_previous(s);
     /* At once, so that the log never stands beside another run's checkpoint, and a place that cannot
      * be written shows before the training and not behind it. */
-    if (!resumes_itself(s) && save(run, s, &error) != TG_OK)
-        return failed(&error);
+    tg_status saved = resumes_itself(s) ? TG_OK : save(run, s, &error);
+    if (saved != TG_OK) {
+        failed(&error);
+        return saved == TG_ENONFINITE ? EXIT_NOT_FINITE : EXIT_FAILED;
+    }
     tg_csv *log = open_log(run, s, &error);
     if (log == NULL)
         return failed(&error);
-    remove_summary(s);
+    remove_results(s);
     tg_status status = train(run, s, log, &result, &error);
     tg_status closed = tg_csv_close(log, &closing);
     if (status == TG_OK && closed != TG_OK)
@@ -441,9 +488,9 @@ static int run_to_end(training *run, const settings *s) {
         status = save(run, s, &error);
     if (status == TG_OK && interrupted) {
         fprintf(stderr,
-                "train_example: interrupted at step %" PRId64 ", saved; to go on: "
-                "--resume %s/checkpoint.npz\n",
-                run->step, s->directory);
+                "train_example: interrupted at step %" PRId64 ", saved; to go on: train_example "
+                "--resume %s/checkpoint.npz --steps %" PRId64 "\n",
+                run->step, s->directory, s->steps);
         return EXIT_INTERRUPTED;
     }
     if (status == TG_OK)
@@ -465,7 +512,7 @@ static int print_recipe(const settings *s) {
 }
 
 int main(int argc, char **argv) {
-    settings s = {.directory = "runs/article"};
+    settings s = {.directory = NULL};
     int exit_code = EXIT_DONE;
     if (!read_settings(argc, argv, &s, &exit_code))
         return exit_code;

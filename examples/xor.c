@@ -25,9 +25,10 @@ int main(void) {
         tg_params_zero_grad(params);
         if (tg_backward(loss) != TG_OK)
             error = *tg_tape_error(tape);
-        else if (step % 50 == 0)
+        else
+            tg_optimizer_step(optimizer);
+        if (step % 50 == 0)
             printf("step %3d  loss %.6f\n", step, (double)tg_item(loss));
-        tg_optimizer_step(optimizer);
         tg_tape_reset(tape);
     }
     if (error.status != TG_OK)

@@ -85,7 +85,7 @@ tg_var tg_window_mask(tg_tape *tape, int64_t length, int64_t window) {
     }
     void *elements = NULL;
     tg_var mask =
-        tgi_tape_leaf(tape, TG_INT32, tg_shape_2d(length, length), false, "causal_mask", &elements);
+        tgi_tape_leaf(tape, TG_INT32, tg_shape_2d(length, length), false, "window_mask", &elements);
     int32_t *masked = elements;
     for (int64_t i = 0; elements != NULL && i < length; i++)
         for (int64_t j = 0; j < length; j++)

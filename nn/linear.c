@@ -31,6 +31,10 @@ tg_status tg_linear_init(tg_linear_layer *layer, tg_params *params, const char *
 tg_var tg_linear_forward(const tg_linear_layer *layer, tg_var x) {
     tg_tape *tape = tg_tape_of(x);
     tg_var weight = tg_parameter(tape, layer->weight);
+    tg_shape shape = tg_shape_of(x);
+    if (layer->bias == NULL && shape.rank == 1) /* a vector is a matrix of one row */
+        return tg_reshape(tg_matmul(tg_reshape(x, tg_shape_2d(1, shape.extent[0])), weight),
+                          tg_shape_1d(-1));
     if (layer->bias == NULL)
         return tg_matmul(x, weight);
     return tg_linear(x, weight, tg_parameter(tape, layer->bias));

@@ -18,7 +18,8 @@ extern "C" {
 typedef struct tg_adam_config {
     double rate;
     double beta1, beta2; /* in [0, 1) */
-    double epsilon;      /* in [0, 1e9), as all that follow and the rate */
+    double
+        epsilon; /* 0 divides by zero where no gradient has been yet; in [0, 1e9), as all that follow and the rate */
     double weight_decay; /* L2, added to the gradient */
 } tg_adam_config;
 

@@ -13,10 +13,12 @@ static tg_status check_setting(const tgi_optimizer_kind *kind, int i, double val
                    value, kind->setting[i].limit);
 }
 
-/* The sum of the extents, none counted twice. */
+/* The elements of all parameters, each of which may be listed once. */
 static tg_status count_elements(const char *name, tg_param *const *params, size_t count,
                                 int64_t *elements, tg_error *error) {
     *elements = 0;
+    if (params == NULL && count > 0)
+        return tg_fail(error, TG_EINVAL, "%s: the list of parameters is NULL", name);
     for (size_t i = 0; i < count; i++) {
         if (params[i] == NULL)
             return tg_fail(error, TG_EINVAL, "%s: parameter %zu is NULL", name, i);
@@ -74,6 +76,8 @@ void tg_optimizer_free(tg_optimizer *optimizer) {
 }
 
 void tg_optimizer_step(tg_optimizer *optimizer) {
+    if (optimizer == NULL)
+        return;
     tg_real *state[TGI_STATES];
     for (int k = 0; k < TGI_STATES; k++)
         state[k] = optimizer->states + (k < optimizer->kind->states ? k * optimizer->elements : 0);
@@ -92,11 +96,11 @@ tg_status tg_optimizer_set_rate(tg_optimizer *optimizer, double rate, tg_error *
 }
 
 double tg_optimizer_rate(const tg_optimizer *optimizer) {
-    return optimizer->settings[0];
+    return optimizer != NULL ? optimizer->settings[0] : 0;
 }
 
 size_t tg_optimizer_setting_count(const tg_optimizer *optimizer) {
-    return (size_t)optimizer->kind->settings;
+    return optimizer != NULL ? (size_t)optimizer->kind->settings : 0;
 }
 
 tg_optimizer_setting tg_optimizer_setting_at(const tg_optimizer *optimizer, size_t i) {
@@ -107,6 +111,8 @@ tg_optimizer_setting tg_optimizer_setting_at(const tg_optimizer *optimizer, size
 
 tg_status tg_optimizer_set(tg_optimizer *optimizer, const char *name, double value,
                            tg_error *error) {
+    if (optimizer == NULL)
+        return tg_fail(error, TG_ENOMEM, "optimizer: one that could not be made");
     const tgi_optimizer_kind *kind = optimizer->kind;
     for (int i = 0; i < kind->settings && name != NULL; i++) {
         if (strcmp(kind->setting[i].name, name) != 0)
@@ -121,14 +127,16 @@ tg_status tg_optimizer_set(tg_optimizer *optimizer, const char *name, double val
 }
 
 const char *tg_optimizer_name(const tg_optimizer *optimizer) {
-    return optimizer->kind->name;
+    return optimizer != NULL ? optimizer->kind->name : "";
 }
 
 int64_t tg_optimizer_steps(const tg_optimizer *optimizer) {
-    return optimizer->steps;
+    return optimizer != NULL ? optimizer->steps : 0;
 }
 
 tg_status tg_optimizer_set_steps(tg_optimizer *optimizer, int64_t steps, tg_error *error) {
+    if (optimizer == NULL)
+        return tg_fail(error, TG_ENOMEM, "optimizer: one that could not be made");
     const int64_t most = INT64_C(1) << 53; /* more than any run takes, far from overflow */
     if (steps < 0 || steps > most)
         return tg_fail(error, TG_EINVAL, "%s: %" PRId64 " steps, outside 0..%" PRId64,
@@ -138,7 +146,7 @@ tg_status tg_optimizer_set_steps(tg_optimizer *optimizer, int64_t steps, tg_erro
 }
 
 size_t tg_optimizer_state_count(const tg_optimizer *optimizer) {
-    return (size_t)optimizer->kind->states * optimizer->count;
+    return optimizer != NULL ? (size_t)optimizer->kind->states * optimizer->count : 0;
 }
 
 tg_optimizer_state tg_optimizer_state_at(const tg_optimizer *optimizer, size_t i) {

@@ -4,7 +4,9 @@
  *     tg_params_zero_grad(params);
  *     ... forward, tg_backward ...
  *     tg_optimizer_step(optimizer);
- */
+ *
+ * NULL, an optimiser that could not be made, is legal everywhere: a step does nothing, what is asked
+ * is 0 or "", and setting it fails with TG_ENOMEM. */
 #ifndef TG_OPTIMIZER_H
 #define TG_OPTIMIZER_H
 

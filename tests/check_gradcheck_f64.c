@@ -558,6 +558,32 @@ START_TEST(what_cannot_be_checked_is_an_error) {
 }
 END_TEST
 
+static tg_var identity(tg_tape *tape, const tg_var *inputs, void *user) {
+    (void)tape;
+    (void)user;
+    return tg_scale(inputs[0], 1);
+}
+
+/* Options and views that would check nothing, or read what is not there. */
+START_TEST(a_check_that_checks_nothing_is_refused) {
+    const tg_real x[2] = {1, 2};
+    const int32_t ids[2] = {0, 1};
+    tg_view real = {.shape = tg_shape_1d(2), .type = TG_REAL, .count = 2, .real = x};
+    tg_view integer = {.shape = tg_shape_1d(2), .type = TG_INT32, .count = 2, .integer = ids};
+    tg_gradcheck_options options = {.trials = -1};
+    ck_assert_int_eq(tg_gradcheck(NULL, identity, NULL, 1, &real, &options, NULL, NULL), TG_EINVAL);
+    options = (tg_gradcheck_options){.tolerance = NAN};
+    ck_assert_int_eq(tg_gradcheck(NULL, identity, NULL, 1, &real, &options, NULL, NULL), TG_EINVAL);
+    ck_assert_int_eq(tg_gradcheck(NULL, identity, NULL, 1, &integer, NULL, NULL, NULL), TG_EINVAL);
+    real.count = 0;
+    ck_assert_int_eq(tg_gradcheck(NULL, identity, NULL, 1, &real, NULL, NULL, NULL), TG_EINVAL);
+    real.count = 2;
+    ck_assert_int_eq(tg_gradcheck(NULL, identity, NULL, 1, &real, NULL, NULL, NULL), TG_OK);
+    ck_assert_int_eq(tg_gradcheck_for(4, NULL, identity, NULL, 1, &real, NULL, NULL, NULL),
+                     TG_EINVAL);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *made = suite_create("gradcheck");
     TCase *tests = tcase_create("gradcheck");
@@ -566,6 +592,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, the_slope_of_a_square_at_100_is_200);
     tcase_add_test(tests, the_tolerance_is_the_callers);
     tcase_add_test(tests, what_cannot_be_checked_is_an_error);
+    tcase_add_test(tests, a_check_that_checks_nothing_is_refused);
     suite_add_tcase(made, tests);
     return made;
 }

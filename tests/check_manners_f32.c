@@ -498,7 +498,7 @@ START_TEST(a_run_that_saves_nothing) {
     char line[LINE_SIZE];
     snprintf(line, sizeof line,
              "train_example: replaces the run in a (recipe article, seed 7, step 12)\n");
-    ck_assert_msg(strncmp(err, line, strlen(line)) == 0, "%s", err);
+    ck_assert_msg(strstr(err, line) != NULL, "%s", err);
     assert_previous("replaces the run in %s (recipe article, seed 9, step 0)");
 }
 END_TEST

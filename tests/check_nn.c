@@ -857,6 +857,25 @@ START_TEST(dropout_falls_on_the_input) {
 }
 END_TEST
 
+/* x (in,) -> (out,), with a bias or without: (1, 2) [[1, 2, 3], [4, 5, 6]] = (9, 12, 15). */
+START_TEST(a_layer_takes_a_vector) {
+    const tg_real x[2] = {1, 2}, product[3] = {9, 12, 15};
+    const tg_linear_config config = {.in = 2, .out = 3, .no_bias = _i == 1};
+    tg_params *params = tg_params_create(NULL);
+    tg_tape *tape = tg_tape_create(NULL);
+    tg_linear_layer layer;
+    ck_assert_int_eq(tg_linear_init(&layer, params, "l", &config, NULL, NULL), TG_OK);
+    for (int i = 0; i < 6; i++)
+        tg_param_edit(layer.weight)[i] = (tg_real)(i + 1);
+    tg_var y = tg_linear_forward(&layer, tg_constant(tape, tg_shape_1d(2), x));
+    ck_assert(tg_shape_equal(tg_shape_of(y), tg_shape_1d(3)));
+    for (int i = 0; i < 3; i++)
+        ck_assert_double_eq((double)tg_value(y)[i], (double)product[i]);
+    tg_tape_free(tape);
+    tg_params_free(params);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("nn");
     TCase *values = tcase_create("values");
@@ -873,6 +892,7 @@ static Suite *suite(void) {
     tcase_add_test(values, one_sentence_is_a_batch_of_one);
     tcase_add_loop_test(values, a_window_hides_what_lies_before_it, 0, 4);
     tcase_add_test(values, dropout_falls_on_the_input);
+    tcase_add_loop_test(values, a_layer_takes_a_vector, 0, 2);
 #ifdef TG_F64
     tcase_add_test(values, gradients_are_slopes);
 #endif

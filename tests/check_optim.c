@@ -625,6 +625,26 @@ START_TEST(numbers_beyond_all_use_are_refused) {
 }
 END_TEST
 
+/* What a create that failed gives can be used like any other, and asked. */
+START_TEST(an_optimizer_that_could_not_be_made_is_legal) {
+    tg_error error = {TG_OK, ""};
+    const tg_adam_config config = tg_adam_defaults(0.1);
+    tg_optimizer *none = tg_adam_create(NULL, NULL, 2, &config, &error);
+    ck_assert_ptr_null(none);
+    ck_assert_int_eq(error.status, TG_EINVAL);
+    tg_optimizer_step(none);
+    tg_optimizer_free(none);
+    ck_assert_double_eq(tg_optimizer_rate(none), 0);
+    ck_assert_int_eq(tg_optimizer_steps(none), 0);
+    ck_assert_str_eq(tg_optimizer_name(none), "");
+    ck_assert_uint_eq(tg_optimizer_setting_count(none), 0);
+    ck_assert_uint_eq(tg_optimizer_state_count(none), 0);
+    ck_assert_ptr_null(tg_optimizer_state_at(none, 0).elements);
+    ck_assert_int_eq(tg_optimizer_set_rate(none, 0.1, NULL), TG_ENOMEM);
+    ck_assert_int_eq(tg_optimizer_set_steps(none, 1, NULL), TG_ENOMEM);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("optim");
     TCase *steps = tcase_create("steps");
@@ -650,6 +670,7 @@ static Suite *suite(void) {
     tcase_add_loop_test(edges, illegal_parameters_are_refused, 0, CASES);
     tcase_add_loop_test(edges, an_optimizer_of_nothing_is_legal, 0, CASES);
     tcase_add_test(edges, numbers_beyond_all_use_are_refused);
+    tcase_add_test(edges, an_optimizer_that_could_not_be_made_is_legal);
     tcase_add_test(edges, the_list_of_parameters_is_copied);
     tcase_add_loop_test(edges, memory_that_runs_out, 0, CASES);
     tcase_add_loop_test(edges, steps_allocate_nothing, 0, CASES);

@@ -319,7 +319,7 @@ END_TEST
 
 START_TEST(test_rates_are_scaled_alike) {
     article_recipe recipe = *recipe_named("solved");
-    recipe_scale_rate(&recipe, 0.01);
+    ck_assert_int_eq(recipe_scale_rate(&recipe, 0.01, NULL), TG_OK);
     ck_assert_double_eq_tol(recipe.stages[0].end_rate, 0.01, 1e-15);
     ck_assert_double_eq_tol(recipe.stages[1].rate, 0.01, 1e-15);
     ck_assert(recipe.stages[1].end_rate == 0);

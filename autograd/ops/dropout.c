@@ -25,21 +25,20 @@ static tg_status check(const tg_call *call, tg_plan *plan, tg_error *error) {
     return TG_OK;
 }
 
-/* What an element is multiplied by: 0, or what keeps the expectation. */
-static tg_real draw(const attributes *a) {
-    if (a->probability == 0 || a->probability == 1)
-        return a->probability == 0;
-    double uniform = (double)(tg_rng_bits(a->rng) >> 8) / 16777216;
-    return uniform < a->probability ? 0 : (tg_real)(1 / (1 - a->probability));
+/* What the elements are multiplied by: 0, or what keeps the expectation. */
+static void draw(const attributes *a, int64_t n, tg_real *factor) {
+    const tg_real kept = a->probability < 1 ? (tg_real)(1 / (1 - a->probability)) : 0;
+    const bool drawn = a->probability > 0 && a->probability < 1;
+    for (int64_t i = 0; i < n; i++) {
+        bool drops = drawn && (double)(tg_rng_bits(a->rng) >> 8) / 16777216 < a->probability;
+        factor[i] = drops ? 0 : kept;
+    }
 }
 
 static void forward(const tg_call *call) {
-    const attributes *a = call->attributes;
-    tg_real *factor = call->saved;
     int64_t n = call->output->count;
-    for (int64_t i = 0; i < n; i++)
-        factor[i] = draw(a);
-    call->kernels->multiply(n, call->inputs[0]->real, 1, factor, 1, call->result);
+    draw(call->attributes, n, call->saved);
+    call->kernels->multiply(n, call->inputs[0]->real, 1, call->saved, 1, call->result);
 }
 
 static void backward(const tg_call *call) {

@@ -54,6 +54,8 @@ static const source sources[] = {
      ARTICLE_TABLES, 24, 0, -CLAIMS_NEAR, CLAIMS_NEAR},
 };
 
+_Static_assert(sizeof sources / sizeof sources[0] <= CLAIMS_MOST, "room for all");
+
 double claims_floor(void) {
     return 24 * log(2.0) / 88;
 }

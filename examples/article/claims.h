@@ -25,7 +25,7 @@ typedef struct claim {
     bool holds;
 } claim;
 
-enum { CLAIMS_MOST = 13 };
+enum { CLAIMS_MOST = 16 };
 
 typedef struct claims {
     int count;

@@ -74,7 +74,7 @@ static tg_status write_prediction(const sheet *s, const album *a, tg_error *erro
                                .subtitle = "p = softmax(y WU), row by row",
                                .rows = places,
                                .columns = vocabulary,
-                               .row_caption = "behind the word at this position",
+                               .row_caption = "after the word at this position",
                                .column_caption = "probability of the word that follows",
                                .legend = "Each row sums to 1. Outlined: the word that does follow.",
                                .scale = SCALE_SHARES,

@@ -3,10 +3,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NEVER 0, 0
+
+#define RATE_LEAST 1e-12
+#define RATE_MOST  9e8
 
 static const article_recipe recipes[] = {
     /* Attention learns the nouns in a small view first; the second noun is scored last. */
@@ -75,12 +79,18 @@ recipe_moment recipe_moment_at(const article_recipe *recipe, int64_t t) {
                            .noun_unscored = s->noun_unscored && !other};
 }
 
-void recipe_scale_rate(article_recipe *recipe, double rate) {
+tg_status recipe_scale_rate(article_recipe *recipe, double rate, tg_error *error) {
     double factor = rate / recipe->stages[0].rate;
     for (int i = 0; i < recipe->stage_count; i++) {
-        recipe->stages[i].rate *= factor;
-        recipe->stages[i].end_rate *= factor;
+        recipe_stage *s = &recipe->stages[i];
+        s->rate *= factor;
+        s->end_rate *= factor;
+        if (!(s->rate >= RATE_LEAST && s->rate <= RATE_MOST && s->end_rate <= RATE_MOST))
+            return tg_fail(error, TG_EINVAL,
+                           "recipe: a first rate of %g gives stage %d one outside %g..%g", rate,
+                           i + 1, RATE_LEAST, RATE_MOST);
     }
+    return TG_OK;
 }
 
 /* ---- text ---- */
@@ -176,15 +186,16 @@ static tg_status parse_stage(const line *l, article_recipe *recipe, tg_error *er
         return tg_fail(error, TG_EFORMAT, "line %d: more than %d stages", l->number, RECIPE_STAGES);
     recipe_stage *s = &recipe->stages[recipe->stage_count++];
     char *const *w = l->word + 1;
+    const bool every = read_count(w[8], "-", 1, &s->every);
     const bool good[] = {read_count(w[0], NULL, 1, &s->steps),
-                         read_real(w[1], 1e-12, 1e6, &s->rate),
-                         read_real(w[2], 0, 1e6, &s->end_rate),
+                         read_real(w[1], RATE_LEAST, RATE_MOST, &s->rate),
+                         read_real(w[2], 0, RATE_MOST, &s->end_rate),
                          read_real(w[3], 0, 0.999, &s->dropout),
                          read_real(w[4], 1e-6, 1e6, &s->score_factor),
                          read_count(w[5], "all", 1, &s->window),
                          read_choice(w[6], "trained", "frozen", &s->positions_frozen),
                          read_choice(w[7], "scored", "unscored", &s->noun_unscored),
-                         read_count(w[8], "-", 1, &s->every),
+                         every,
                          s->every == 0 ? strcmp(w[9], "-") == 0
                                        : read_count(w[9], "all", 1, &s->every_window)};
     for (int i = 0; i < 10; i++)

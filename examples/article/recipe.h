@@ -34,7 +34,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "tensor/status.h"
 
@@ -79,7 +78,7 @@ tg_status recipe_find(const char *name_or_path, article_recipe *recipe, tg_error
 /* The i-th of them, the default first; NULL behind the last. */
 const article_recipe *recipe_at(int i);
 
-/* A recipe from a text; `name` is what it is called unless the text says. TG_EFORMAT with
+/* A recipe from a text (its seed is the default recipe's); `name` is what it is called unless the text says. TG_EFORMAT with
  * the line's number and what is wrong with it. */
 tg_status recipe_parse(const char *name, const char *text, article_recipe *recipe, tg_error *error);
 
@@ -94,7 +93,8 @@ int64_t recipe_steps(const article_recipe *recipe);
 /* What holds at step t, counted from 0. */
 recipe_moment recipe_moment_at(const article_recipe *recipe, int64_t t);
 
-/* Multiplies all rates, so that the first is `rate`. */
-void recipe_scale_rate(article_recipe *recipe, double rate);
+/* Multiplies all rates, so that the first is `rate`. TG_EINVAL where a stage's rate would leave what
+ * a recipe may have, 1e-12 to 9e8. */
+tg_status recipe_scale_rate(article_recipe *recipe, double rate, tg_error *error);
 
 #endif

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "article/printed.h"
+
 static void *counted_allocate(void *user, size_t bytes) {
     request_count *count = user;
     count->requests++;
@@ -114,7 +116,7 @@ static void set_moment(training *run, const recipe_moment *moment) {
 
 /* One step of the optimiser; frozen positions go through it and come out as they were. */
 static void optimize(training *run, const recipe_moment *moment) {
-    tg_real kept[14 * 6];
+    tg_real kept[ARTICLE_LENGTH * 6]; /* the article's position table */
     tg_param *positions = run->model.position.table;
     size_t bytes = (size_t)tg_param_count(positions) * sizeof *kept;
     tg_optimizer_set_rate(run->optimizer, moment->rate, NULL);

@@ -33,7 +33,8 @@ typedef struct training {
 tg_status training_init(training *run, const article_recipe *recipe, int64_t seed, tg_error *error);
 void training_free(training *run);
 
-/* One step over the eight sentences; *loss is the mean over the 88 words before it. */
+/* One step over the eight sentences; *loss is the mean over the words that this step
+ * scores, as the model was before it, with the dropout and the window of the recipe. */
 tg_status training_step(training *run, double *loss, tg_error *error);
 
 /* The loss as the parameters are now. */

@@ -70,7 +70,7 @@ struct tgi_kernels {
     /* x_grad (+)= y (out_grad - sum(y out_grad)), a row of softmax's backward */
     void (*softmax_backward)(int64_t n, const tg_real *y, const tg_real *out_grad, tg_real *x_grad,
                              bool accumulate);
-    /* x_grad (+)= factor exp(x - maximum) / sum, a row of cross-entropy's backward */
+    /* x_grad (+)= factor exp(x - maximum), a row of cross-entropy's backward */
     void (*exp_scaled)(int64_t n, const tg_real *x, tg_real maximum, tg_real factor,
                        tg_real *x_grad, bool accumulate);
 

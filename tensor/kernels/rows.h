@@ -14,13 +14,17 @@ enum { VIRTUAL_LANES = 16 };
 /* Elements i to i + 15 of x[n], with `filler` behind the end. */
 static inline void take_group(int64_t n, const tg_real *x, int64_t i, tg_real filler,
                               tg_real group[VIRTUAL_LANES]) {
-    for (int l = 0; l < VIRTUAL_LANES; l += LANES)
-        lanes_store(group + l, lanes_load_some(x + i + l, n - i - l, filler));
+    for (int l = 0; l < VIRTUAL_LANES; l += LANES) {
+        int64_t at = i + l < n ? i + l : n;
+        lanes_store(group + l, lanes_load_some(x + at, n - at, filler));
+    }
 }
 
 static inline void put_group(int64_t n, tg_real *x, int64_t i, const tg_real group[VIRTUAL_LANES]) {
-    for (int l = 0; l < VIRTUAL_LANES; l += LANES)
-        lanes_store_some(x + i + l, n - i - l, lanes_load(group + l));
+    for (int l = 0; l < VIRTUAL_LANES; l += LANES) {
+        int64_t at = i + l < n ? i + l : n;
+        lanes_store_some(x + at, n - at, lanes_load(group + l));
+    }
 }
 
 static inline tg_real fold(tg_real lane[VIRTUAL_LANES]) {
