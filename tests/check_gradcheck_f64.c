@@ -558,10 +558,10 @@ START_TEST(what_cannot_be_checked_is_an_error) {
 }
 END_TEST
 
-static tg_var identity(tg_tape *tape, const tg_var *inputs, void *user) {
+static tg_var identity(tg_tape *tape, const tg_var *in, void *user) {
     (void)tape;
     (void)user;
-    return tg_scale(inputs[0], 1);
+    return tg_scale(in[0], 1);
 }
 
 /* Options and views that would check nothing, or read what is not there. */
