@@ -51,12 +51,12 @@ typedef struct tg_training_state {
 tg_status tg_checkpoint_save(const tg_context *context, const char *path,
                              const tg_training_state *state, tg_error *error);
 
-/* Loads what `state` names from an open archive. The parameters, and the optimiser's arrays, must
- * be there by name with their shapes, no other parameter, no config/ and (with an optimiser) no
- * optimizer/ that is unknown may be, the optimiser must be of the same
- * kind, and config and vocabulary, which are compared and not changed, must be equal: TG_EMISMATCH
- * or TG_ENOTFOUND otherwise, with the names and both values, and nothing has changed. Step, seed, position and the
- * optimiser's settings are set. TG_EFORMAT for a generator's state that cannot be. */
+/* Loads what `state` names from an open archive. The parameters, and the optimiser's arrays, must be
+ * there by name with their shapes; no other parameter may be, no config/ that is unknown, and, with
+ * an optimiser, no optimizer/ that is. The optimiser must be of the same kind. Config and vocabulary
+ * are compared, not changed, and must be equal. TG_EMISMATCH or TG_ENOTFOUND otherwise, with the
+ * names and both values, and TG_EFORMAT for a generator's state that cannot be: then nothing has
+ * changed. Step, seed, position and the optimiser's settings are set. */
 tg_status tg_checkpoint_restore(const tg_context *context, const tg_archive *archive,
                                 tg_training_state *state, tg_error *error);
 
